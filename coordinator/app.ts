@@ -17,6 +17,7 @@ import { assistantRoutes, createAssistants } from './assistants/mcp-routes.ts';
 import { oauthRoutes } from './assistants/oauth-routes.ts';
 import { anchorsOf, type Config, dedicatedConnections } from './config.ts';
 import { answersSoon, connect, longWork, sessionNameOf, timeOf } from './database/connect.ts';
+import { listenTo } from './database/listen.ts';
 import { migrate, missingMigrations } from './database/migrate.ts';
 import {
   createTimeouts,
@@ -240,7 +241,11 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     baseUrl: () => baseUrl,
   };
   const publishing = createPublishing({ ...webhookParts, log, patiently, results });
-  const changes = createChanges({ sql, clock, log });
+  const changes = createChanges({
+    listen: (channel, hear, onListening) => listenTo(sql, channel, hear, { log, onListening }),
+    clock,
+    log,
+  });
   const registryReader = createDocumentReader({
     accept: 'application/rdap+json, application/json',
     // IANA's list has 70 KB.

@@ -12,7 +12,7 @@ import { keyFromSeed } from '../shared/bus/nkeys.ts';
 import { createPingRecords } from '../shared/bus/pings.ts';
 import { systemZoneVersion } from '../shared/zones/system.ts';
 import type { ActorName } from './actors.ts';
-import { poolOf, type Sql, timeOf } from './database/connect.ts';
+import { type Sql, timeOf } from './database/connect.ts';
 import { listenTo } from './database/listen.ts';
 import { outboxChannel } from './database/outbox.ts';
 import type { PartitionDependencies } from './engine/dependencies.ts';
@@ -215,7 +215,7 @@ async function assemble(base: Base): Promise<Engine> {
 async function enter(base: Base) {
   const { supervisor, sql, clock, log, timing, kept, figures, untilDatabase } = base;
   watchDatabase({ supervisor, sql, log, onTime: base.databaseClock.observe });
-  const patient = poolOf(sql).openLongRunning();
+  const patient = sql.access.openLongRunning();
   supervisor.part('patient connection', () => patient.end({ timeout: 0 }));
   const ownership = createOwnership();
   const isLeader = (): boolean => leads(ownership);

@@ -1,4 +1,4 @@
-import { isViolationOf, type Queryable, textsLiteral } from '../database/connect.ts';
+import { isViolationOf, type Queryable } from '../database/connect.ts';
 import type { Role, Scope } from '../organisations/model.ts';
 import type { PlanName } from '../organisations/plans.ts';
 
@@ -38,7 +38,7 @@ export function connectionHolders(
     join memberships m on m.organisation_id = c.organisation_id and m.user_id = c.user_id
     join organisations o on o.id = c.organisation_id
     where r.model = 'AccessToken'
-      and r.fingerprint = any(${textsLiteral(fingerprints.map((hex) => `\\x${hex}`))}::bytea[])`;
+      and r.fingerprint = any(${fingerprints.map((hex) => `\\x${hex}`)}::bytea[])`;
 }
 
 export type NewConnection = {

@@ -2,11 +2,12 @@ import { createHash } from 'node:crypto';
 import { constants, createReadStream } from 'node:fs';
 import { access } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
-import { setImmediate } from 'node:timers/promises';
+import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { z } from 'zod';
 import { codeOf } from '../../shared/base/errors.ts';
 import type { Sql, Transaction } from '../database/connect.ts';
+import { inCopyTransaction } from '../database/sql.ts';
 import { makeJournalHours } from '../results/journal.ts';
 import { makeResultDays } from '../results/table.ts';
 import { growEverySealEpoch } from '../secrets/keys.ts';
@@ -115,7 +116,9 @@ export async function readBackup(
   await access(file, constants.R_OK);
   const source = unpacked(file);
   try {
-    return await sql.begin((transaction) => restoreAll(transaction, source, replace, progress));
+    return await inCopyTransaction(sql, '', (transaction) =>
+      restoreAll(transaction, source, replace, progress),
+    );
   } catch (error) {
     throw isOfZip(error) ? new NoBackup('it is damaged, or no backup at all') : error;
   } finally {
@@ -209,39 +212,20 @@ async function refuseUnfit(
   await becomeAnother(sql);
 }
 
-/**
- * Fills a table by COPY. When the database refuses the rows only at their end, the client does not
- * report it; the next statement of the transaction then fails, which shows it.
- */
+/** Fills a table by COPY. */
 async function copyInto(
   sql: Transaction,
   { name, columns }: Table,
   rows: AsyncIterable<Buffer>,
 ): Promise<void> {
-  const into = await sql`copy ${sql(name)} (${sql(columns)}) from stdin`.writable();
-  const refused = Promise.withResolvers<never>();
-  into.once('error', refused.reject);
-  // Caught in the race below; after that no one waits for it.
-  refused.promise.catch(() => undefined);
-  try {
-    for await (const chunk of rows) {
-      const written = new Promise<void>((resolve) => into.write(chunk, () => resolve()));
-      await Promise.race([written, refused.promise]);
-    }
-  } catch (error) {
-    into.destroy(error instanceof Error ? error : new Error(String(error)));
-    throw error;
-  }
-  into.end();
-  // The end of the COPY must be sent before the next statement.
-  await setImmediate();
-  try {
-    await sql`select 1`;
-  } catch (error) {
+  const { text } = sql`copy ${sql(name)} (${sql(columns)}) from stdin`.write();
+  const into = sql.session.copyFrom(text);
+  await pipeline(rows, into).catch(async (error: unknown) => {
+    if (error instanceof NoBackup) throw error;
     throw new NoBackup(
       `its rows of ${name} do not fit (${error instanceof Error ? error.message : String(error)})`,
     );
-  }
+  });
 }
 
 /** Sequences continue after the highest restored number. */

@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type { Queryable, Sql, Transaction } from '../database/connect.ts';
+import { inCopyTransaction } from '../database/sql.ts';
 
 /**
  * A backup is one gzip file: a magic line, then records of a kind (one letter), a length (four
@@ -201,7 +202,7 @@ export async function writeBackup(
   const done = { tables: 0, rows: 0 };
   const partial = `${file}.partial`;
   try {
-    await sql.begin('isolation level repeatable read read only', (transaction) =>
+    await inCopyTransaction(sql, 'isolation level repeatable read read only', (transaction) =>
       pipeline(
         Readable.from(
           backupBytes(transaction, createHash('sha256'), done, { progress, withResults }),
@@ -273,55 +274,42 @@ async function journalSpan(sql: Queryable): Promise<{ from: number; to: number }
   return row?.from && row.to ? { from: row.from.getTime(), to: row.to.getTime() } : null;
 }
 
-/**
- * How many blocks of a table are read at once: about 8 MiB, plus what is stored beside the rows.
- */
-const slice = 1024;
-
 async function* tableBytes(
   sql: Transaction,
   { name, columns }: Table,
   count: { rows: number },
 ): AsyncGenerator<Buffer> {
   yield recordBytes('T', json({ name, columns }));
-  const list = columns.map((column) => `"${column}"`).join(', ');
   for (const leaf of await leavesOf(sql, name)) {
-    for (let block = 0; block < Math.max(1, leaf.blocks); block += slice) {
-      // Names and numbers are our own; a COPY takes no parameters. The last slice has no end.
-      const until = block + slice < leaf.blocks ? ` and ctid < '(${block + slice},0)'` : '';
-      const statement = `copy (select ${list} from only ${leaf.name} where ctid >= '(${block},0)'${until}) to stdout`;
-      for (const bytes of inPieces(await copied(sql, statement))) {
-        count.rows += rowsIn(bytes);
-        yield recordBytes('D', bytes);
-      }
+    const { text } =
+      sql`copy (select ${sql(columns)} from only ${sql.unsafe(leaf)}) to stdout`.write();
+    for await (const bytes of inPieces(sql.session.copyTo(text))) {
+      count.rows += rowsIn(bytes);
+      yield recordBytes('D', bytes);
     }
   }
   yield recordBytes('E', Buffer.alloc(0));
 }
 
-type Leaf = { readonly name: string; readonly blocks: number };
-
 /**
  * Where the rows of a table are: in the table itself, or in its partitions that this transaction
  * sees.
  */
-function leavesOf(sql: Transaction, table: string): Promise<Leaf[]> {
-  return sql<Leaf[]>`
-  select relid::regclass::text as name,
-    pg_relation_size(relid) / current_setting('block_size')::int as blocks
-  from pg_partition_tree(${table}) where isleaf
-  union all
-  select oid::regclass::text, pg_relation_size(oid) / current_setting('block_size')::int
-  from pg_class where oid = ${table}::regclass and relkind = 'r'`;
+async function leavesOf(sql: Transaction, table: string): Promise<string[]> {
+  const rows = await sql<{ name: string }[]>`
+    select relid::regclass::text as name from pg_partition_tree(${table}) where isleaf
+    union all
+    select oid::regclass::text from pg_class where oid = ${table}::regclass and relkind = 'r'`;
+  return rows.map(({ name }) => name);
 }
 
 const pieceBytes = 256 * 1024;
 
-/** The client gives a chunk for each row; records are larger. */
-function* inPieces(chunks: readonly Buffer[]): Generator<Buffer> {
+/** Records are larger than what the database sends at once. */
+async function* inPieces(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let held: Buffer[] = [];
   let size = 0;
-  for (const chunk of chunks) {
+  for await (const chunk of chunks) {
     held.push(chunk);
     size += chunk.length;
     if (size < pieceBytes) continue;
@@ -329,22 +317,6 @@ function* inPieces(chunks: readonly Buffer[]): Generator<Buffer> {
     [held, size] = [[], 0];
   }
   if (size > 0) yield Buffer.concat(held);
-}
-
-/**
- * The whole output of a COPY. The client stops reading from its socket when we read too slowly, and
- * for ever when that happens at the end of a COPY. So a slice is read into memory as it comes, and
- * the next is requested once it is written.
- */
-async function copied(sql: Transaction, statement: string): Promise<Buffer[]> {
-  const stream = await sql.unsafe(statement).readable();
-  const chunks: Buffer[] = [];
-  const done = Promise.withResolvers<void>();
-  stream.on('data', (chunk: Buffer) => chunks.push(chunk));
-  stream.once('end', done.resolve);
-  stream.once('error', done.reject);
-  await done.promise;
-  return chunks;
 }
 
 /** How many bytes are written between two checks of the free space. */

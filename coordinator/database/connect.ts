@@ -1,288 +1,48 @@
-import { connect as connectSocket } from 'node:net';
-import postgres from 'postgres';
+import pg from 'pg';
 import { codeOf } from '../../shared/base/errors.ts';
-import { DatabaseLine, type LineOptions, LostConnection, startupFiller } from './line.ts';
+import { Listener } from './listener.ts';
+import { ended, Session, type SessionOptions } from './session.ts';
+import { createQueryable, type Part, type Query, type Queryable, type Rows } from './statement.ts';
 
-type Types = { bigint: number; numbers: (number | null)[]; texts: (string | null)[] };
+export type { Queryable } from './statement.ts';
 
-/**
- * A pool of connections. Tagged templates make parameters; nothing is ever pasted into a query's
- * text.
- */
-export type Sql = postgres.Sql<Types>;
+/** Statements on a pool of connections, each on one that is free. */
+export type Sql = Queryable & {
+  readonly begin: {
+    <Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result>;
+    /** `mode`: how the transaction begins, in SQL. */
+    <Result>(mode: string, work: (transaction: Transaction) => Promise<Result>): Promise<Result>;
+  };
+  /** Lets what runs come to its end, for at most `timeout` seconds. */
+  readonly end: (how?: { readonly timeout: number }) => Promise<void>;
+  readonly access: Access;
+};
+
+/** The other ways to the database of a pool. */
+type Access = {
+  readonly sessions: Sessions;
+  readonly listener: Listener;
+  /** One connection of its own, to test whether the database answers. */
+  readonly openAnother: () => Sql;
+  /** One connection outside the pool, closed with its sessions. */
+  readonly openDedicated: () => Sql;
+  /** One connection for urgent work. */
+  readonly openSlot: () => CommitSlot;
+  readonly openLongRunning: () => Sql;
+  /** One connection whose transactions may COPY. */
+  readonly openCopying: () => Sql;
+};
+
 /** One transaction on one connection. */
-export type Transaction = postgres.TransactionSql<Types>;
-/** Either: for functions that run one statement and need no transaction of their own. */
-export type Queryable = postgres.ISql<Types>;
+export type Transaction = Queryable & { readonly session: Session };
 
 /** A statement that is not sent yet. Only `execute` sends it. */
-export type Statement = PromiseLike<unknown> & {
-  readonly execute: () => PromiseLike<unknown>;
-  readonly describe: () => PromiseLike<unknown>;
-};
+export type Statement = Pick<Query, 'execute'>;
 
 /** Pipelines the statements; they run in this order. */
 export async function executeAll(statements: readonly Statement[]): Promise<void> {
   await Promise.all(statements.map((statement) => statement.execute()));
 }
-
-/**
- * One connection for urgent work. Its statements are sent at once, one behind the other, and the
- * database answers all of them in one round trip: a whole transaction with its begin and commit. In
- * a pool a query may have to wait for a new connection, which takes seven round trips, or for its
- * statement to be prepared there.
- *
- * Modes: `none` → (first query) `held` → (the connection is lost) `none`.
- */
-export type CommitSlot = {
-  /**
-   * A transaction of statements that do not need each other's results. @throws the error of the
-   * first statement that failed by itself. Then nothing is written, unless the connection was lost
-   * with the answer.
-   */
-  readonly inOneTrip: (statements: (sql: Queryable) => readonly Statement[]) => Promise<void>;
-  /** One query outside of any transaction. */
-  readonly ask: <Answer>(question: (sql: Queryable) => Promise<Answer>) => Promise<Answer>;
-  /** Prepares these statements, so that their first use is fast. Nothing is executed. */
-  readonly prepare: (statements: (sql: Queryable) => readonly Statement[]) => Promise<void>;
-  readonly end: () => Promise<void>;
-};
-
-type Held = { readonly session: Sql; readonly lost: Promise<never> };
-
-/** What the client of one session calls. */
-type SessionEvents = {
-  /** @throws once the session is over. */
-  readonly onDial: () => void;
-  readonly onClose: () => void;
-};
-
-/**
- * `open`: a client of one connection. It serves one session and ends with it. A connection that is
- * reserved from a pool would not do: the client goes on writing to its socket when that is gone,
- * and the error is no statement's, so it ends the process.
- */
-export function createCommitSlot(open: (events: SessionEvents) => Sql): CommitSlot {
-  let held: Promise<Held> | undefined;
-  let current: Sql | undefined;
-
-  const begin = async (): Promise<Held> => {
-    const lost = Promise.withResolvers<never>();
-    // No one may be waiting when it is lost.
-    lost.promise.catch(() => undefined);
-    let isOver = false;
-    const session = open({
-      // Statements that still wait in the client are the rest of a lost transaction.
-      onDial: () => {
-        if (isOver) throw lostSlot();
-      },
-      onClose: () => {
-        if (isOver) return;
-        isOver = true;
-        lost.reject(lostSlot());
-        if (current === session) held = undefined;
-        void session.end({ timeout: 0 });
-      },
-    });
-    current = session;
-    await Promise.race([session`select 1`, lost.promise]);
-    return { session, lost: lost.promise };
-  };
-
-  const hold = (): Promise<Held> => {
-    if (held) return held;
-    const mine = begin();
-    held = mine;
-    mine.catch(() => {
-      if (held === mine) held = undefined;
-    });
-    return mine;
-  };
-
-  return {
-    inOneTrip: async (statements) => {
-      const { session, lost } = await hold();
-      // All are built before the first is sent: one that cannot be built leaves no half of a
-      // transaction.
-      const [begin, ended] = [session`begin`, session`commit`];
-      const all: Statement[] = [begin, ...statements(session), ended];
-      const outcomes = await Promise.race([
-        Promise.allSettled(all.map((statement) => statement.execute())),
-        lost,
-      ]);
-      const failed = outcomes.filter((outcome) => outcome.status === 'rejected');
-      const cause = failed.find(({ reason }) => !isFollowing(reason)) ?? failed[0];
-      if (cause) throw cause.reason;
-      if ((await ended).command !== 'COMMIT') throw new Error('the transaction was rolled back');
-    },
-    ask: async (question) => {
-      const { session, lost } = await hold();
-      return Promise.race([question(session), lost]);
-    },
-    prepare: async (statements) => {
-      const { session, lost } = await hold();
-      const all: Statement[] = [session`begin`, ...statements(session), session`commit`];
-      const described = Promise.all(all.map((statement) => statement.describe()));
-      // A description arrives a moment before the database is ready for more.
-      await Promise.race([described.then(() => session`select 1`), lost]);
-    },
-    end: async () => {
-      await current?.end({ timeout: 1 });
-    },
-  };
-}
-
-function lostSlot(): LostConnection {
-  return new LostConnection('the connection to the database was lost', 'CONNECTION_CLOSED');
-}
-
-/** A statement after a failed one of the same transaction fails only because of that. */
-function isFollowing(error: unknown): boolean {
-  return codeOf(error) === '25P02';
-}
-
-/**
- * The sockets of a pool. When a database moves to another machine, or a router forgets its
- * connections, no one closes them: the system would retransmit for a quarter of an hour. Code that
- * notices has the silent sockets cut.
- */
-export type DatabaseSockets = {
-  /** Begins a connection; the client itself waits for it. */
-  readonly dial: (to: DatabaseAddress) => DatabaseLine;
-  /** How much was received on each socket. */
-  readonly heard: () => LineActivity;
-  /**
-   * Cuts all sockets that received nothing since then, and returns how many. The client makes new
-   * ones.
-   */
-  readonly cutSilent: (since: LineActivity) => number;
-  /** When the database last sent anything on any socket, by performance.now(). */
-  readonly heardAt: () => number;
-};
-
-export type LineActivity = ReadonlyMap<DatabaseLine, number>;
-
-/** The client's form of the database's address: several hosts are tried in turn. */
-export type DatabaseAddress = {
-  readonly path?: string | false;
-  readonly host: readonly string[];
-  readonly port: readonly number[];
-};
-
-export function createDatabaseSockets(
-  options: Omit<LineOptions, 'host' | 'port' | 'onHeard'>,
-): DatabaseSockets {
-  const open = new Set<DatabaseLine>();
-  let turn = 0;
-  let heardAt = 0;
-  const onHeard = (): void => {
-    heardAt = performance.now();
-  };
-
-  /**
-   * The client removes all listeners when it is done with a socket, so we test whether it has
-   * ended.
-   */
-  const forgetEnded = (): void => {
-    for (const line of open) if (line.isClosed) open.delete(line);
-  };
-
-  return {
-    dial: ({ path, host, port }) => {
-      forgetEnded();
-      const nth = turn % Math.max(1, host.length);
-      turn += 1;
-      const [name = 'localhost', number = 5432] = [host[nth], port[nth]];
-      const socket = path ? connectSocket(path) : connectSocket({ host: name, port: number });
-      // A certificate is checked by the host name; errors contain name and port.
-      const line = new DatabaseLine(socket, { ...options, host: name, port: number, onHeard });
-      open.add(line);
-      return line;
-    },
-    heard: () => {
-      forgetEnded();
-      return new Map([...open].map((line) => [line, line.heard]));
-    },
-    cutSilent: (since) => {
-      const silent = [...since].filter(([line, bytes]) => !line.isClosed && line.heard === bytes);
-      for (const [line] of silent) line.destroy();
-      return silent.length;
-    },
-    heardAt: () => heardAt,
-  };
-}
-
-/**
- * Array literals of Postgres, built by hand. A string bound to an array parameter passes through
- * the client unchanged, in a third of the time of its own serializer.
- */
-export function numbersLiteral(...lists: readonly (readonly (number | null)[])[]): string {
-  // JSON writes arrays of numbers in half the time of join(). Its null, also for NaN, is Postgres'
-  // NULL.
-  return `{${lists.map((values) => JSON.stringify(values).slice(1, -1)).join(',')}}`;
-}
-
-/** Quoted, so that no text from outside has a special meaning. */
-export function textsLiteral(values: readonly (string | null)[]): string {
-  return `{${values.map((value) => (value === null ? 'NULL' : `"${value.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`)).join(',')}}`;
-}
-
-/**
- * The array types that we send and read, for the client. Otherwise it would ask the database for
- * all of them on each new connection. That costs a round trip, and if the connection is lost
- * meanwhile, no one catches the error, which ends the process. The type numbers are the same in
- * every Postgres.
- */
-type ArrayType<Value> = {
-  readonly to: number;
-  readonly from: number[];
-  readonly serialize: (values: Value[]) => string;
-  readonly parse: (text: string) => Value[];
-};
-
-/** int2, int4, int8, float4, float8: a parameter has the type that the statement gives it. */
-const numbers: ArrayType<number | null> = {
-  to: 1_007,
-  from: [1_005, 1_007, 1_016, 1_021, 1_022],
-  serialize: unlessWritten((values) => numbersLiteral(values)),
-  parse: (text) =>
-    text === '{}'
-      ? []
-      : text
-          .slice(1, -1)
-          .split(',')
-          .map((one) => (one === 'NULL' ? null : Number(one))),
-};
-
-/** An array literal is passed on unchanged. */
-function unlessWritten<Value>(write: (values: readonly Value[]) => string) {
-  return (values: readonly Value[] | string): string =>
-    typeof values === 'string' ? values : write(values);
-}
-
-const element = /"((?:[^"\\]|\\.)*)"|([^,]+)/gs;
-
-/** name, text, varchar, uuid. */
-const texts: ArrayType<string | null> = {
-  to: 1_009,
-  from: [1_003, 1_009, 1_015, 2_951],
-  serialize: unlessWritten(textsLiteral),
-  parse: (text) =>
-    [...text.slice(1, -1).matchAll(element)].map(([, quoted, bare]) => {
-      if (quoted !== undefined) return quoted.replaceAll(/\\(.)/gs, '$1');
-      return bare === undefined || bare === 'NULL' ? null : bare;
-    }),
-};
-
-export const arrayTypes = { numbers, texts };
-
-/** Our ids and counts stay far below 2^53, so a plain number holds every bigint that we store. */
-const bigint = {
-  to: 20,
-  from: [20],
-  serialize: (value: number): string => String(value),
-  parse: (text: string): number => Number(text),
-};
 
 /**
  * The time limit of a statement on the server, and the silence after which its connection is given
@@ -302,12 +62,6 @@ export const longWork: StartupTimeout = {
 /** For background work on many rows. */
 const maintenanceSettings: StartupTimeout = { statementMs: 600_000, silentMs: 660_000 };
 
-/**
- * The server ends a transaction that its client (a frozen process) left open, because its locks
- * would keep other coordinators from taking over.
- */
-const idleInTransactionMs = 4_000;
-
 type ConnectOptions = {
   readonly name: string;
   readonly connections?: number;
@@ -315,114 +69,411 @@ type ConnectOptions = {
 };
 
 /**
- * Connects lazily: the first query opens the first connection, and a lost one is opened again.
- * bigint comes as a number, timestamptz as a Date.
+ * Connects lazily: the first query opens the first connection, and a lost one is replaced by the
+ * next query. bigint comes as a number, timestamptz as a Date.
  */
 export function connect(url: string, options: ConnectOptions = { name: 'antipode' }): Sql {
-  const { name, patience = usual } = options;
-  const tls = tlsOf(url);
-  const socketsFor = (how: StartupTimeout) =>
-    createDatabaseSockets({ tls, settings: settingsOf(how), silentMs: how.silentMs });
-  const sockets = socketsFor(patience);
-  const open = (
-    { dial }: Pick<DatabaseSockets, 'dial'>,
-    connections: number,
-    onclose?: () => void,
-  ): Sql => {
-    const all = {
-      types: { bigint, ...arrayTypes },
-      fetch_types: false,
-      max: connections,
-      // DatabaseLine does TLS.
-      ssl: false,
-      onnotice: () => undefined,
-      connect_timeout: 5,
-      idle_timeout: 60,
-      backoff: (attempt: number) => Math.min(1, 0.05 * 2 ** attempt),
-      connection: { application_name: name, ...startupFiller },
-      // The client's types lack this option.
-      socket: dial,
-      ...(onclose ? { onclose, idle_timeout: 0, max_lifetime: null } : {}),
-    };
-    return postgres(url, all);
+  const { name, connections = 10, patience = usual } = options;
+  const openerFor = createOpeners(url, name);
+  const own = openerFor(patience);
+  const listener = new Listener(own.open);
+  const access: Access = {
+    sessions: own.sessions,
+    listener,
+    openAnother: () => poolWith(openerFor(patience), 1, access),
+    openDedicated: () => poolWith(own, 1, access),
+    openSlot: () => new CommitSlot(own.open),
+    openLongRunning: () => poolWith(openerFor(maintenanceSettings), 1, access),
+    openCopying: () => poolWith(openerFor(longWork, true), 1, access),
   };
-  const sql = open(sockets, options.connections ?? 10);
-  pools.set(sql, {
-    sockets,
-    openAnother: () => open(socketsFor(patience), 1),
-    openDedicated: () => open(sockets, 1),
-    openSlot: () =>
-      createCommitSlot(({ onDial, onClose }) => {
-        const dial: DatabaseSockets['dial'] = (to) => {
-          onDial();
-          return sockets.dial(to);
-        };
-        return open({ dial }, 1, onClose);
-      }),
-    openLongRunning: () => open(socketsFor(maintenanceSettings), 1),
+  return poolWith(own, connections, access, () => listener.end());
+}
+
+type Opener = { readonly sessions: Sessions; readonly open: () => Promise<Session> };
+
+/** Where sessions are opened: several hosts are tried in turn. */
+function createOpeners(url: string, name: string) {
+  const { hosts, ...target } = targetOf(url);
+  let turn = 0;
+  return ({ statementMs, silentMs }: StartupTimeout, copies = false): Opener => {
+    const sessions = new Sessions();
+    const open = async (): Promise<Session> => {
+      const host = hosts[turn % hosts.length] ?? {};
+      turn += 1;
+      const session = await Session.open({
+        ...target,
+        ...host,
+        name,
+        statementMs,
+        silentMs,
+        copies,
+      });
+      sessions.add(session);
+      return session;
+    };
+    return { sessions, open };
+  };
+}
+
+type Target = Pick<SessionOptions, 'user' | 'password' | 'database' | 'tls' | 'isDirect'> & {
+  readonly hosts: readonly Pick<SessionOptions, 'host' | 'port'>[];
+};
+
+/**
+ * The database's address may name several hosts, or a socket in place of a host. What it leaves
+ * out, the client takes from the environment.
+ */
+function targetOf(url: string): Target {
+  const [, user = '', authority = '', rest = ''] =
+    /^postgres(?:ql)?:\/\/(?:([^@/?]*)@)?([^/?]*)(.*)$/s.exec(url) ?? [];
+  const { username, password, pathname, searchParams } = new URL(`postgres://${user}@host${rest}`);
+  const names = searchParams.get('host') ?? authority;
+  return {
+    user: decodeURIComponent(username) || undefined,
+    password: decodeURIComponent(password) || undefined,
+    database: decodeURIComponent(pathname.slice(1)) || undefined,
+    tls: tlsOf(searchParams.get('sslmode') ?? searchParams.get('ssl')),
+    isDirect: searchParams.get('sslnegotiation') === 'direct',
+    hosts: names.split(',').map((each) => {
+      const [, host, port] = /^\[?(.*?)\]?(?::(\d+))?$/.exec(each) ?? [];
+      return { host: host || undefined, port: port === undefined ? undefined : Number(port) };
+    }),
+  };
+}
+
+function tlsOf(mode: string | null): SessionOptions['tls'] {
+  if (mode === null) return undefined;
+  if (mode === 'disable' || mode === 'false') return false;
+  return { rejectUnauthorized: !['require', 'allow', 'prefer', 'no-verify'].includes(mode) };
+}
+
+/** The open sessions of a pool and of what was opened beside it. */
+export class Sessions {
+  readonly #open = new Set<Session>();
+  #answeredAt = 0;
+
+  add(session: Session): void {
+    this.#open.add(session);
+    session.lost.catch(() => {
+      this.#answeredAt = Math.max(this.#answeredAt, session.answeredAt);
+      this.#open.delete(session);
+    });
+  }
+
+  /** When the database last answered, by performance.now(). */
+  answeredAt(): number {
+    return Math.max(this.#answeredAt, ...[...this.#open].map(({ answeredAt }) => answeredAt));
+  }
+
+  /** How much each has received. */
+  received(): ReadonlyMap<Session, number> {
+    return new Map([...this.#open].map((session) => [session, session.received]));
+  }
+
+  /** Cuts those that received nothing since then, and returns how many. */
+  cutSilent(since: ReadonlyMap<Session, number>): number {
+    const silent = [...since].filter(
+      ([session, bytes]) => !session.isLost && session.received === bytes,
+    );
+    for (const [session] of silent) session.destroy();
+    return silent.length;
+  }
+}
+
+/** A session that no one uses is ended after this time, and one of this age after its use. */
+const idleMs = 60_000;
+const oldMs = 45 * 60_000;
+
+/** Sessions that are lent to one user at a time. */
+class Pool {
+  readonly #open: () => Promise<Session>;
+  readonly #most: number;
+  readonly #lent = new Set<Session>();
+  readonly #idle = new Map<Session, NodeJS.Timeout>();
+  readonly #waiting: PromiseWithResolvers<Session>[] = [];
+  #opening = 0;
+  #isOver = false;
+  readonly #empty = Promise.withResolvers<void>();
+
+  constructor(open: () => Promise<Session>, most: number) {
+    this.#open = open;
+    this.#most = most;
+  }
+
+  async borrow(): Promise<Session> {
+    if (this.#isOver) throw ended();
+    const [last] = [...this.#idle.keys()].slice(-1);
+    if (last) {
+      clearTimeout(this.#idle.get(last));
+      this.#idle.delete(last);
+      if (last.isLost) return this.borrow();
+      this.#lent.add(last);
+      return last;
+    }
+    if (this.#lent.size + this.#opening < this.#most) return this.#another();
+    const turn = Promise.withResolvers<Session>();
+    this.#waiting.push(turn);
+    return turn.promise;
+  }
+
+  giveBack(session: Session): void {
+    this.#lent.delete(session);
+    const isOld = performance.now() - session.openedAt > oldMs;
+    if (this.#isOver || isOld) this.#end(session);
+    const next = session.isLost ? undefined : this.#waiting.shift();
+    if (next) {
+      this.#lent.add(session);
+      next.resolve(session);
+    } else if (!session.isLost)
+      this.#idle.set(
+        session,
+        setTimeout(() => {
+          this.#idle.delete(session);
+          this.#end(session);
+        }, idleMs).unref(),
+      );
+    this.#goOn();
+  }
+
+  async end(timeout?: number): Promise<void> {
+    this.#isOver = true;
+    for (const { reject } of this.#waiting.splice(0)) reject(ended());
+    const idle = [...this.#idle.keys()];
+    for (const timer of this.#idle.values()) clearTimeout(timer);
+    this.#idle.clear();
+    const late =
+      timeout === undefined
+        ? undefined
+        : setTimeout(() => {
+            for (const session of this.#lent) session.destroy(ended());
+          }, timeout * 1_000);
+    this.#goOn();
+    await Promise.all([...idle.map((session) => session.end()), this.#empty.promise]);
+    clearTimeout(late);
+  }
+
+  async #another(): Promise<Session> {
+    this.#opening += 1;
+    try {
+      const session = await this.#open();
+      if (this.#isOver) {
+        session.destroy(ended());
+        throw ended();
+      }
+      this.#lent.add(session);
+      return session;
+    } finally {
+      this.#opening -= 1;
+      this.#goOn();
+    }
+  }
+
+  /** A session was lost or could not be opened: whoever waits may open one. */
+  #goOn(): void {
+    if (this.#isOver && this.#lent.size + this.#opening === 0) this.#empty.resolve();
+    while (this.#waiting.length > 0 && this.#lent.size + this.#opening < this.#most) {
+      const next = this.#waiting.shift();
+      if (next) this.#another().then(next.resolve, next.reject);
+    }
+  }
+
+  /** Its end is not waited for: nothing is open on it. */
+  #end(session: Session): void {
+    void session.end();
+  }
+}
+
+function poolWith(
+  { open }: Opener,
+  connections: number,
+  access: Access,
+  endMore: () => void = () => undefined,
+): Sql {
+  const pool = new Pool(open, connections);
+  const queryable = createQueryable(async (part) => {
+    const session = await pool.borrow();
+    try {
+      return await run(session, part);
+    } finally {
+      pool.giveBack(session);
+    }
   });
-  return sql;
+  async function begin<Result>(
+    ...[first, second]:
+      | [work: (transaction: Transaction) => Promise<Result>]
+      | [mode: string, work: (transaction: Transaction) => Promise<Result>]
+  ): Promise<Result> {
+    const [mode, work] = typeof first === 'string' ? [first, second] : ['', first];
+    if (!work) throw new TypeError('a transaction without work');
+    const session = await pool.borrow();
+    try {
+      return await transact(session, mode, work);
+    } finally {
+      pool.giveBack(session);
+    }
+  }
+  return Object.assign(queryable, {
+    access,
+    begin,
+    end: (how?: { readonly timeout: number }) => {
+      endMore();
+      return pool.end(how?.timeout);
+    },
+  });
 }
 
 /**
- * The TLS mode that the address asks for, as the client reads it from the address and the
- * environment.
+ * The caller learns at once when the connection is lost, also while the work waits for something
+ * else, such as the bus.
  */
-function tlsOf(url: string): LineOptions['tls'] {
-  const { ssl, sslnegotiation }: { readonly ssl?: unknown; readonly sslnegotiation?: unknown } =
-    postgres(url, { max: 1 }).options;
-  if (!ssl) return null;
-  const isTrusting = ssl === 'require' || ssl === 'allow' || ssl === 'prefer';
-  return {
-    options: isTrusting ? { rejectUnauthorized: false } : {},
-    orPlain: ssl === 'prefer',
-    direct: sslnegotiation === 'direct',
-  };
+async function transact<Result>(
+  session: Session,
+  mode: string,
+  work: (transaction: Transaction) => Promise<Result>,
+): Promise<Result> {
+  await session.run(`begin ${mode}`);
+  let isOver = false;
+  const queryable = createQueryable(async (part) => {
+    if (isOver) throw new Error('the transaction is over');
+    return run(session, part);
+  });
+  try {
+    const result = await Promise.race([work(Object.assign(queryable, { session })), session.lost]);
+    isOver = true;
+    await commit(session);
+    return result;
+  } catch (error) {
+    isOver = true;
+    if (!session.isLost) await session.run('rollback');
+    throw error;
+  }
 }
 
-function settingsOf({ statementMs }: StartupTimeout): string {
-  return `set statement_timeout = ${statementMs}; set idle_in_transaction_session_timeout = ${idleInTransactionMs}`;
+/** @throws also when a statement of the transaction had failed before. */
+async function commit(session: Session): Promise<void> {
+  const { command } = await session.run('commit');
+  if (command !== 'COMMIT') throw new Error('the transaction was rolled back');
 }
 
-/** How a pool reaches its database. */
-type Pool = {
-  readonly sockets: DatabaseSockets;
-  /** One connection of its own, to test whether the database answers. */
-  readonly openAnother: () => Sql;
-  /** One connection outside the pool, closed with its sockets. */
-  readonly openDedicated: () => Sql;
-  /** One connection for urgent work. */
-  readonly openSlot: () => CommitSlot;
-  readonly openLongRunning: () => Sql;
-};
+async function run<Row extends readonly unknown[]>(
+  session: Session,
+  part: Part,
+): Promise<Rows<Row>> {
+  const { text, values, isPrepared } = part.write();
+  try {
+    const answer = await session.run(text, values, isPrepared ? nameOf(text) : undefined);
+    const { rowCount: count } = answer;
+    const rows: unknown = Object.defineProperty(answer.rows, 'count', { value: count ?? 0 });
+    // Whoever writes a statement says what rows it returns.
+    return rows as Rows<Row>;
+  } catch (error) {
+    // A newer version's migration changed a table under a prepared statement.
+    if (codeOf(error) === '0A000') names.delete(text);
+    throw error;
+  }
+}
 
-const pools = new WeakMap<Sql, Pool>();
+/**
+ * A statement of one of these texts is prepared by its first use on a session. Texts that are made
+ * of what someone asks for could be without number.
+ */
+const names = new Map<string, string>();
+const maxNames = 2_000;
+let named = 0;
 
-/** @throws for a pool that connect() did not make. */
-export function poolOf(sql: Sql): Pool {
-  const pool = pools.get(sql);
-  if (!pool) throw new Error('this pool was not made by connect()');
-  return pool;
+function nameOf(text: string): string | undefined {
+  const known = names.get(text);
+  if (known !== undefined || names.size >= maxNames) return known;
+  named += 1;
+  const name = `s${named}`;
+  names.set(text, name);
+  return name;
+}
+
+/**
+ * One connection for urgent work. A whole transaction is sent at once, with its begin and commit,
+ * and the database answers it in one round trip. In a pool it may have to wait for its turn, or for
+ * a new connection.
+ */
+export class CommitSlot {
+  readonly #open: () => Promise<Session>;
+  #held: Promise<Session> | undefined;
+
+  constructor(open: () => Promise<Session>) {
+    this.#open = open;
+  }
+
+  /**
+   * A transaction of statements that do not need each other's results. @throws the error of the
+   * first statement that failed by itself. Then nothing is written, unless the connection was lost
+   * with the answer.
+   */
+  async inOneTrip(statements: (sql: Queryable) => readonly Statement[]): Promise<void> {
+    const session = await this.#hold();
+    // All are built before the first is sent: one that cannot be built leaves no half of a
+    // transaction.
+    const all = statements(createQueryable((part) => run(session, part)));
+    const outcomes = await Promise.allSettled([
+      session.run('begin'),
+      ...all.map((statement) => statement.execute()),
+      commit(session),
+    ]);
+    const failed = outcomes.filter((outcome) => outcome.status === 'rejected');
+    const cause = failed.find(({ reason }) => !isFollowing(reason)) ?? failed[0];
+    if (cause) throw cause.reason;
+  }
+
+  /** One query outside of any transaction. */
+  async ask<Answer>(question: (sql: Queryable) => Promise<Answer>): Promise<Answer> {
+    const session = await this.#hold();
+    return await question(createQueryable((part) => run(session, part)));
+  }
+
+  /** Connects, so that the first use is fast. */
+  async prepare(): Promise<void> {
+    await this.#hold();
+  }
+
+  async end(): Promise<void> {
+    const session = await this.#held?.catch(() => undefined);
+    await session?.end();
+  }
+
+  #hold(): Promise<Session> {
+    if (this.#held) return this.#held;
+    const mine = this.#open();
+    const forget = (): void => {
+      if (this.#held === mine) this.#held = undefined;
+    };
+    mine.then(({ lost }) => lost).catch(forget);
+    this.#held = mine;
+    return mine;
+  }
+}
+
+/** A statement after a failed one of the same transaction fails only because of that. */
+function isFollowing(error: unknown): boolean {
+  return codeOf(error) === '25P02';
 }
 
 /** Whether an error is the violation of the constraint or index of this name. */
 export function isViolationOf(error: unknown, constraint: string): boolean {
-  return error instanceof postgres.PostgresError && error.constraint_name === constraint;
+  return error instanceof pg.DatabaseError && error.constraint === constraint;
 }
 
 /**
- * The database's error classes that say nothing about what was written: connection, resources,
- * shutdown, rollback by conflict, disk.
+ * The database's error classes that say nothing about what was written: connection, a table changed
+ * by a migration, resources, shutdown, rollback by conflict, disk.
  */
-const transient = ['08', '25', '40', '53', '55', '57', '58', 'XX'];
+const transient = ['08', '0A', '25', '40', '53', '55', '57', '58', 'XX'];
 
 /**
  * Whether the same write may succeed later. Then its outcome may also be unknown: the connection
  * can break after the server committed. The database refused all else because of what was written.
  */
 export function isTransient(error: unknown): boolean {
-  return error instanceof postgres.PostgresError
-    ? transient.includes(error.code.slice(0, 2))
+  return error instanceof pg.DatabaseError
+    ? transient.includes(codeOf(error).slice(0, 2))
     : error instanceof Error && 'code' in error;
 }
 

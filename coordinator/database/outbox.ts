@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Queryable } from './connect.ts';
-import { executeAll, numbersLiteral, type Statement } from './connect.ts';
+import { executeAll, type Statement } from './connect.ts';
 
 /**
  * What a transaction wants done outside the database: written with it, done after it, at least once
@@ -118,7 +118,7 @@ export async function partitionsWaiting(
   const rows = await sql<{ partition: number }[]>`
     select distinct partition from outbox
     where done_at is null and topic = any(${[...topics]})
-      and partition = any(${numbersLiteral(partitions)}::smallint[])`;
+      and partition = any(${partitions}::smallint[])`;
   return rows.map(({ partition }) => partition);
 }
 

@@ -1,7 +1,5 @@
-import postgres from 'postgres';
 import { codeOf } from '../../shared/base/errors.ts';
-import { poolOf, type Queryable, type Sql, type Transaction } from './connect.ts';
-import { LostConnection } from './line.ts';
+import { executeAll, type Queryable, type Sql, type Transaction } from './connect.ts';
 
 /** Any numbers will do, as long as they differ and are the same in every version. */
 const numbers = {
@@ -39,9 +37,9 @@ export async function withAdvisoryLock<Result>(
   what: keyof typeof numbers,
   work: () => Promise<Result>,
 ): Promise<Result | undefined> {
-  const own = poolOf(sql).openLongRunning();
+  const own = sql.access.openLongRunning();
   try {
-    const done = await once(own, async (transaction) => {
+    const done = await own.begin(async (transaction) => {
       const [row] = await transaction<
         { mine: boolean }[]
       >`select pg_try_advisory_xact_lock(${numbers[what]}) as mine`;
@@ -90,124 +88,6 @@ export function wordsOf(search: string): readonly string[] {
 
 const attempts = 5;
 
-const never = new Promise<never>(() => undefined);
-
-/**
- * One transaction. When its connection is lost, its caller learns so at once. The client never
- * does: it would send a rollback or a commit to a closed socket, which ends the process. The server
- * has rolled back by itself.
- */
-async function once<Result>(
-  sql: Sql,
-  work: (transaction: Transaction) => Promise<Result>,
-): Promise<Result> {
-  const cutOff = Promise.withResolvers<never>();
-  let isGone = false;
-  const lose = (error: unknown): void => {
-    isGone = true;
-    cutOff.reject(error);
-  };
-  const done = sql.begin(async (transaction) => {
-    try {
-      const result = await work(guarded(transaction, () => isGone, lose));
-      return isGone ? await never : { result };
-    } catch (error) {
-      if (!isGone && !isCutOff(error)) throw error;
-      lose(error);
-      return never;
-    }
-  });
-  // The connection may be lost while the work waits for something else, such as the bus; the work
-  // itself would not show it.
-  const watched = done.catch((error: unknown) => {
-    isGone ||= isCutOff(error);
-    throw error;
-  });
-  return (await Promise.race([watched, cutOff.promise])).result;
-}
-
-/** The codes of a lost connection; those of a refusal do not count. */
-function isCutOff(error: unknown): boolean {
-  return (
-    error instanceof LostConnection || /^CONNECTION_(CLOSED|ENDED|DESTROYED)$/.test(codeOf(error))
-  );
-}
-
-/**
- * The same transaction, whose statements fail once its connection is gone. The client would write
- * them to a closed socket, which ends the process, or to the next session, outside of any
- * transaction. Its own rollback to a savepoint is such a statement, so a savepoint of a lost
- * transaction never ends.
- */
-function guarded(
-  transaction: Transaction,
-  isGone: () => boolean,
-  lose: (error: unknown) => void,
-): Transaction {
-  return new Proxy(transaction, {
-    apply: (target, self, parts) => guardQuery(Reflect.apply(target, self, parts), isGone, lose),
-    get: (target, key) => {
-      if (key === 'unsafe')
-        return (...call: Parameters<Transaction['unsafe']>) =>
-          guardQuery(target.unsafe(...call), isGone, lose);
-      if (key === 'savepoint')
-        return (work: (part: Transaction) => Promise<unknown>) =>
-          target.savepoint(async (part) => {
-            try {
-              return await work(guarded(part, isGone, lose));
-            } catch (error) {
-              if (!isGone() && !isCutOff(error)) throw error;
-              lose(error);
-              return await never;
-            }
-          });
-      return Reflect.get(target, key);
-    },
-  });
-}
-
-/**
- * The same statement, which is sent by the first who waits for it. Parts of other statements are
- * statements that nobody waits for.
- */
-function guardQuery<Query>(
-  query: Query,
-  isGone: () => boolean,
-  lose: (error: unknown) => void,
-): Query {
-  if (!(query instanceof Promise)) return query;
-  const waited = (): Promise<unknown> => {
-    const done = isGone()
-      ? Promise.reject(
-          new LostConnection('the connection of the transaction was lost', 'CONNECTION_CLOSED'),
-        )
-      : query.then(undefined, (error: unknown) => {
-          // Before its caller, who may send another statement, learns of it.
-          if (isCutOff(error)) lose(error);
-          throw error;
-        });
-    // As for every query of a transaction, someone need not wait for it.
-    done.catch(() => undefined);
-    return done;
-  };
-  const shown = new Proxy(query, {
-    get: (target, key) => {
-      if (key === 'then' || key === 'catch' || key === 'finally') {
-        const done = waited();
-        return done[key].bind(done);
-      }
-      if (key === 'execute') return waited;
-      const member: unknown = Reflect.get(target, key, target);
-      if (typeof member !== 'function') return member;
-      return (...call: readonly unknown[]): unknown => {
-        const result: unknown = Reflect.apply(member, target, call);
-        return result === target ? shown : result;
-      };
-    },
-  });
-  return shown;
-}
-
 /**
  * One transaction, run again after a conflict. Operations lock their organisation first, but the
  * engine's writer holds rows too, and may take locks in the other order. `work` must do nothing
@@ -219,16 +99,30 @@ export async function inTransaction<Result>(
 ): Promise<Result> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await once(sql, work);
+      return await sql.begin(work);
     } catch (error) {
       if (attempt >= attempts || !isConflict(error)) throw error;
     }
   }
 }
 
+/** A transaction that may COPY, on a connection of its own. */
+export async function inCopyTransaction<Result>(
+  sql: Sql,
+  mode: string,
+  work: (transaction: Transaction) => Promise<Result>,
+): Promise<Result> {
+  const own = sql.access.openCopying();
+  try {
+    return await own.begin(mode, work);
+  } finally {
+    await own.end({ timeout: 5 });
+  }
+}
+
 /** The database rolled back one of two conflicting transactions; it wrote nothing. */
 function isConflict(error: unknown): boolean {
-  return error instanceof postgres.PostgresError && error.code.startsWith('40');
+  return /^40...$/.test(codeOf(error));
 }
 
 /** A part of a transaction: nothing of it is left when it fails, or unless it `stays`. */
@@ -236,18 +130,17 @@ export async function inSavepoint<Result>(
   transaction: Transaction,
   work: (part: Transaction) => Promise<{ readonly result: Result; readonly stays: boolean }>,
 ): Promise<Result> {
-  const undo = new Error('undone');
-  const done = Promise.withResolvers<Result>();
-  await transaction
-    .savepoint(async (part) => {
-      const { result, stays } = await work(part);
-      done.resolve(result);
-      if (!stays) throw undo;
-    })
-    .catch((error: unknown) => {
-      if (error !== undo) throw error;
-    });
-  return done.promise;
+  const undo = (): Promise<void> =>
+    executeAll([transaction`rollback to savepoint part`, transaction`release savepoint part`]);
+  await transaction`savepoint part`;
+  try {
+    const { result, stays } = await work(transaction);
+    await (stays ? executeAll([transaction`release savepoint part`]) : undo());
+    return result;
+  } catch (error) {
+    if (!transaction.session.isLost) await undo();
+    throw error;
+  }
 }
 
 /**

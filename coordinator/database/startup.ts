@@ -1,10 +1,10 @@
-import postgres from 'postgres';
+import pg from 'pg';
 import { backoff, pause } from '../../shared/base/async.ts';
 import { ConfigurationFault } from '../../shared/base/env.ts';
 import { codeOf, Refusal } from '../../shared/base/errors.ts';
 import type { Log } from '../../shared/base/log.ts';
-import { isTransient, poolOf, type Sql } from './connect.ts';
-import { LostConnection } from './line.ts';
+import { isTransient, type Sql } from './connect.ts';
+import { LostConnection } from './session.ts';
 import { inTransaction } from './sql.ts';
 
 /**
@@ -175,12 +175,12 @@ export function createTimeouts({
   readonly sql: Sql;
   readonly log: Pick<Log, 'info' | 'warn'>;
 }): WithTimeout {
-  const { sockets } = poolOf(sql);
+  const { sessions } = sql.access;
   let awaySince: number | undefined;
 
   const isSilent = (): boolean => {
     if (awaySince === undefined) return false;
-    if (sockets.heardAt() <= awaySince) return true;
+    if (sessions.answeredAt() <= awaySince) return true;
     awaySince = undefined;
     log.info({}, 'the database answers again');
     return false;
@@ -192,7 +192,7 @@ export function createTimeouts({
     const begin = performance.now();
     const look = (isSecond = false): void => {
       if (signal.aborted) return;
-      const left = Math.max(begin, sockets.heardAt()) + patienceMs - performance.now();
+      const left = Math.max(begin, sessions.answeredAt()) + patienceMs - performance.now();
       if (left > 0) {
         const timer = setTimeout(look, left);
         signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
@@ -229,11 +229,9 @@ export function createTimeouts({
  * fault.
  */
 function isAway(error: unknown): boolean {
-  if (error instanceof postgres.PostgresError) return error.code.startsWith('57P0');
-  return (
-    error instanceof LostConnection ||
-    (error instanceof Error && 'code' in error && String(error.code).startsWith('CONNECT'))
-  );
+  return error instanceof pg.DatabaseError
+    ? codeOf(error).startsWith('57P0')
+    : error instanceof LostConnection;
 }
 
 /**
@@ -242,12 +240,14 @@ function isAway(error: unknown): boolean {
  * timeouts. A pooler does not report its mode, so we observe sessions: one that serves two of our
  * connections at once, or two that serve one of them.
  *
- * Costs one query where Postgres itself answers. @throws ConfigurationFault with the remedy.
+ * Costs one transaction where Postgres itself answers. @throws ConfigurationFault with the remedy.
  */
 export async function refuseTransactionPooling(sql: Sql, url: string): Promise<void> {
-  const first = await workerOf(sql);
-  if (first.pid === first.promised) return;
-  const [one, other] = [poolOf(sql).openDedicated(), poolOf(sql).openDedicated()];
+  const isDirect = await sql.begin(
+    async (transaction) => (await workerOf(transaction)) === transaction.session.backend,
+  );
+  if (isDirect) return;
+  const [one, other] = [sql.access.openDedicated(), sql.access.openDedicated()];
   const isFound = await isShared(one, other).finally(() =>
     Promise.all([one.end({ timeout: 0 }), other.end({ timeout: 0 })]),
   );
@@ -260,17 +260,13 @@ export async function refuseTransactionPooling(sql: Sql, url: string): Promise<v
 }
 
 /**
- * The backend that serves a connection, and the backend named when the connection was made: behind
- * a pooler they differ.
+ * The backend that serves a connection. In the simple protocol: a prepared statement may be missing
+ * in another session.
  */
-type Worker = { readonly pid: number; readonly promised: number };
-
-/** In the simple protocol: a prepared statement may be missing in another session. */
-async function workerOf(sql: { readonly unsafe: Sql['unsafe'] }): Promise<Worker> {
-  const answer = await sql.unsafe<{ pid: number }[]>('select pg_backend_pid() as pid');
-  const [row] = answer;
+async function workerOf(sql: Pick<Sql, 'unsafe'>): Promise<number> {
+  const [row] = await sql.unsafe<{ pid: number }[]>('select pg_backend_pid() as pid');
   if (!row) throw new Error('the database did not say who answers');
-  return { pid: row.pid, promised: answer.state.pid };
+  return row.pid;
 }
 
 const rounds = 5;
@@ -280,10 +276,7 @@ async function isShared(one: Sql, other: Sql): Promise<boolean> {
     const before = await workerOf(one);
     const isFound = await inTransaction(other, async (transaction) => {
       const busy = await workerOf(transaction);
-      if (busy.pid === before.pid) return true;
-      const after = await workerOf(one);
-      // A connection that was lost and made again has another backend too.
-      return after.promised === before.promised && after.pid !== before.pid;
+      return busy === before || (await workerOf(one)) !== before;
     });
     if (isFound) return true;
   }

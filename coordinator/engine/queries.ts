@@ -1,4 +1,4 @@
-import postgres from 'postgres';
+import pg from 'pg';
 import { type Continent, isContinent } from '../../shared/base/continents.ts';
 import { bucketLength } from '../../shared/bus/envelope.ts';
 import { type Config, hashOf } from '../../shared/checks/assignment.ts';
@@ -7,12 +7,7 @@ import { timeoutMs } from '../../shared/checks/kind-config.ts';
 import { isHarmless, type Kind } from '../../shared/checks/kinds.ts';
 import { abilityFor, insideOf, type Placed } from '../../shared/checks/placement.ts';
 import type { Watched } from '../core/types.ts';
-import {
-  numbersLiteral,
-  type Queryable,
-  type Statement,
-  textsLiteral,
-} from '../database/connect.ts';
+import type { Queryable, Statement } from '../database/connect.ts';
 import { enqueue } from '../database/outbox.ts';
 import { inPages } from '../gate/cursors.ts';
 import type { Bucket } from '../probes/envelopes.ts';
@@ -169,13 +164,13 @@ export async function ownedPartitions(sql: Queryable): Promise<number> {
  */
 export function fence(sql: Queryable, owner: string, leases: readonly Lease[]): Statement {
   return sql`select hold_leases(${owner},
-    ${numbersLiteral(leases.map(({ partition }) => partition))}::smallint[],
-    ${numbersLiteral(leases.map(({ epoch }) => epoch))}::bigint[])`;
+    ${leases.map(({ partition }) => partition)}::smallint[],
+    ${leases.map(({ epoch }) => epoch)}::bigint[])`;
 }
 
 /** Turns an error of fence() into Fenced; returns any other error as it is. */
 export function fencedBy(error: unknown): unknown {
-  const isFence = error instanceof postgres.PostgresError && error.code === 'AP001';
+  const isFence = error instanceof pg.DatabaseError && error.code === 'AP001';
   return isFence ? new Fenced((error.detail ?? '').split(',').map(Number)) : error;
 }
 
@@ -425,10 +420,10 @@ export function writeWatermarks(sql: Queryable, rows: readonly Watermark[]): Sta
   const statement = sql`
     insert into watermarks (probe_key, generation, partition, seq)
     select * from unnest(
-      ${numbersLiteral(rows.map((row) => row.probe_key))}::int[],
-        ${textsLiteral(rows.map((row) => row.generation))}::uuid[],
-      ${numbersLiteral(rows.map((row) => row.partition))}::smallint[],
-        ${numbersLiteral(rows.map((row) => row.seq))}::bigint[])
+      ${rows.map((row) => row.probe_key)}::int[],
+        ${rows.map((row) => row.generation)}::uuid[],
+      ${rows.map((row) => row.partition)}::smallint[],
+        ${rows.map((row) => row.seq)}::bigint[])
     on conflict (probe_key, generation, partition) do update
     set seq = excluded.seq, changed_at = now()`;
   return [statement];

@@ -20,7 +20,7 @@ import {
   unusedBudget,
 } from '../core/rechecks.ts';
 import type { MonitorState } from '../core/types.ts';
-import { poolOf, type Sql } from '../database/connect.ts';
+import type { Sql } from '../database/connect.ts';
 import { type Figures, noFigures, type RecheckOutcome } from '../health/meters.ts';
 import { type Assignments, placeOfProbe } from '../probes/assignments.ts';
 import {
@@ -79,7 +79,7 @@ export function createRechecks({
   assignments,
   figures = noFigures,
 }: Dependencies): Rechecks {
-  const slot = poolOf(sql).openSlot();
+  const slot = sql.access.openSlot();
   let budget: Budget = emptyBudget;
   const underWay = new Set<Promise<void>>();
 
@@ -165,7 +165,7 @@ export function createRechecks({
   };
 
   return {
-    prepare: () => slot.prepare((by) => [monitorsById(by, [])]),
+    prepare: () => slot.prepare(),
     ask: (all) => {
       first.add(all);
       const requests = all.filter(({ when }) => typeof when === 'string');

@@ -1,10 +1,10 @@
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import type { CommitSlot } from '../database/connect.ts';
-import { isTransient, poolOf, type Sql } from '../database/connect.ts';
+import { isTransient, type Sql } from '../database/connect.ts';
 import { type Figures, noFigures } from '../health/meters.ts';
 import { hourOf } from '../results/chunk.ts';
-import { commitUnits, prepareCommits, resultsIn, type Unit } from './commit.ts';
+import { commitUnits, resultsIn, type Unit } from './commit.ts';
 import { Fenced } from './queries.ts';
 
 /**
@@ -48,7 +48,7 @@ export function createWriter({
   figures = noFigures,
 }: Dependencies): Writer {
   let queue: Waiting[] = [];
-  const slots = Array.from({ length: maxSlots }, () => poolOf(sql).openSlot());
+  const slots = Array.from({ length: maxSlots }, () => sql.access.openSlot());
   /** Slots that write nothing. */
   const idle = [...slots];
   const writing = new Set<Promise<void>>();
@@ -138,7 +138,7 @@ export function createWriter({
       return promise;
     },
     prepare: async () => {
-      await Promise.all(slots.map(prepareCommits));
+      await Promise.all(slots.map((slot) => slot.prepare()));
     },
     close: async () => {
       closed = true;

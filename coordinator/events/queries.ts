@@ -1,5 +1,5 @@
 import type { Interval } from '../../shared/base/time.ts';
-import { numbersLiteral, type Queryable } from '../database/connect.ts';
+import type { Queryable } from '../database/connect.ts';
 
 /**
  * Changes. Triggers write them in the transaction that makes the change; a program
@@ -70,7 +70,7 @@ export function eventsByKey(
 ): Promise<EventRow[]> {
   return sql<EventRow[]>`
   select ${columns(sql)} from events e
-  where e.organisation_id = ${organisation} and e.id = any(${numbersLiteral(keys)}::bigint[])`;
+  where e.organisation_id = ${organisation} and e.id = any(${keys}::bigint[])`;
 }
 
 /** Deletes a batch of older events. Returns whether there may be more. */

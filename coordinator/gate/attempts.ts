@@ -1,6 +1,6 @@
 import { Refusal } from '../../shared/base/errors.ts';
 import type { Clock } from '../../shared/base/time.ts';
-import { type Queryable, type Sql, textsLiteral } from '../database/connect.ts';
+import type { Queryable, Sql } from '../database/connect.ts';
 import type { AccountSecrets } from '../people/secrets.ts';
 
 /**
@@ -13,7 +13,7 @@ export async function countAttempts(
   now: Date,
 ): Promise<{ readonly subject: Buffer; readonly tries: number; readonly began_at: Date }[]> {
   const subjects = hexOf(tried.map(({ subject }) => subject));
-  const sinces = textsLiteral(tried.map(({ since }) => since.toISOString()));
+  const sinces = tried.map(({ since }) => since.toISOString());
   return sql<{ subject: Buffer; tries: number; began_at: Date }[]>`
     with tried as (select decode(h, 'hex') as subject, since
       from unnest(${subjects}::text[], ${sinces}::timestamptz[]) t (h, since))
@@ -26,8 +26,8 @@ export async function countAttempts(
     returning subject, tries, began_at`;
 }
 
-function hexOf(subjects: readonly Buffer[]): string {
-  return textsLiteral(subjects.map((subject) => subject.toString('hex')));
+function hexOf(subjects: readonly Buffer[]): string[] {
+  return subjects.map((subject) => subject.toString('hex'));
 }
 
 /** A proven attempt was not a guess, so it does not count. */

@@ -176,7 +176,7 @@ export function createGate({ sql, clock, instruments, handlers }: Dependencies):
         sql: on,
         now,
         note,
-        perform: 'savepoint' in on ? stepsOf(on, ownNow) : noSteps,
+        perform: 'session' in on ? stepsOf(on, ownNow) : noSteps,
       });
       if (!looks)
         await writeAudit(on, {

@@ -3,7 +3,7 @@ import type { Log } from '../../shared/base/log.ts';
 import { type Clock, systemClock } from '../../shared/base/time.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import { streams } from '../../shared/bus/subjects.ts';
-import { answersWithin, poolOf, type Sql } from '../database/connect.ts';
+import { answersWithin, type Sql } from '../database/connect.ts';
 
 /**
  * The clock of a coordinator: its machine's, or the database's where the two differ by more than 2
@@ -97,7 +97,7 @@ type Watched = {
 };
 
 export function watchDatabase({ supervisor, sql, log, onTime }: Watched): void {
-  const { sockets, openAnother, openDedicated } = poolOf(sql);
+  const { sessions, openAnother, openDedicated } = sql.access;
   const asked = openDedicated();
   let another: Sql | undefined;
   let stopped = false;
@@ -114,14 +114,14 @@ export function watchDatabase({ supervisor, sql, log, onTime }: Watched): void {
   };
 
   const tick = async (): Promise<void> => {
-    const before = sockets.heard();
+    const before = sessions.received();
     const wasWarm = isWarm;
     isWarm = await answersWithin(asked, patienceMs, (seen) => {
       if (wasWarm) onTime(seen);
     });
     if (isWarm || !(await isThere())) return;
     if (stopped || (await answersWithin(asked, onceMoreMs))) return;
-    const connections = sockets.cutSilent(before);
+    const connections = sessions.cutSilent(before);
     log.warn({ connections }, 'the database answers, but not on open connections; closing them');
   };
 

@@ -2,7 +2,6 @@ import type { Continents } from '../../shared/base/text.ts';
 import type { Interval } from '../../shared/base/time.ts';
 import type { Cause } from '../../shared/checks/result.ts';
 import type { Queryable } from '../database/connect.ts';
-import { numbersLiteral } from '../database/connect.ts';
 import { continentsOf } from '../incidents/queries.ts';
 import { type StoredSides, sidesOf } from '../incidents/sides.ts';
 import { jsonText } from '../incidents/writes.ts';
@@ -287,7 +286,7 @@ export async function mergeSteps(
   if (steps.length === 0) return;
   const at = new Date(now);
   await sql`update alert_steps set state = 'merged', settled_at = ${at}
-    where id = any(${numbersLiteral(steps)}::bigint[])`;
+    where id = any(${steps}::bigint[])`;
   await sql`update messages set state = 'superseded', settled_at = ${at}
     where id = any(${[...messages]}::uuid[])`;
   await sql`update alert_steps

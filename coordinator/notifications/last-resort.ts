@@ -1,6 +1,6 @@
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
-import { numbersLiteral, type Queryable, type Sql } from '../database/connect.ts';
+import type { Queryable, Sql } from '../database/connect.ts';
 import { inTransaction } from '../database/sql.ts';
 import { jsonText } from '../incidents/writes.ts';
 import { type NewMail, postMails } from '../mail/queries.ts';
@@ -253,7 +253,7 @@ export async function writeResortBuckets(
   if (buckets.length === 0) return;
   await sql`update organisations o set last_resort_full_at = to_timestamp(b.full_at / 1000)
     from unnest(${buckets.map(({ organisation }) => organisation)}::uuid[],
-      ${numbersLiteral(buckets.map(({ fullAt }) => fullAt))}::float8[]) as b (id, full_at)
+      ${buckets.map(({ fullAt }) => fullAt)}::float8[]) as b (id, full_at)
     where o.id = b.id`;
 }
 
@@ -316,5 +316,5 @@ export async function noticesSent(
   now: number,
 ): Promise<void> {
   await sql`update notices set owners_told_at = ${new Date(now)}
-    where id = any(${numbersLiteral(notices)}::bigint[])`;
+    where id = any(${notices}::bigint[])`;
 }

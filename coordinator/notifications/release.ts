@@ -10,7 +10,7 @@ import {
   release,
   settle,
 } from '../core/alerts.ts';
-import { numbersLiteral, type Queryable, type Sql, type Statement } from '../database/connect.ts';
+import type { Queryable, Sql, Statement } from '../database/connect.ts';
 import type { Lease } from '../engine/queries.ts';
 import { jsonText } from '../incidents/writes.ts';
 import { coverOfMonitors } from '../maintenance/queries.ts';
@@ -259,8 +259,8 @@ export function heldAlerts(
  */
 export const alertsChannel = 'alerts';
 
-function partitionsOf({ leases }: Owned): string {
-  return numbersLiteral(leases.map(({ partition }) => partition));
+function partitionsOf({ leases }: Owned): number[] {
+  return leases.map(({ partition }) => partition);
 }
 
 /**
@@ -281,10 +281,10 @@ export async function releaseAlerts(
       ${epochsOf(owned)}::bigint[]) as mine (partition, epoch)
       on mine.partition = l.partition and mine.epoch = l.epoch
     where m.id = a.monitor_id and l.owner = ${owned.owner} and a.state = 'held'
-      and a.id = any(${numbersLiteral(ids)}::bigint[])`;
+      and a.id = any(${ids}::bigint[])`;
   return rows.count;
 }
 
-function epochsOf({ leases }: Owned): string {
-  return numbersLiteral(leases.map(({ epoch }) => epoch));
+function epochsOf({ leases }: Owned): number[] {
+  return leases.map(({ epoch }) => epoch);
 }

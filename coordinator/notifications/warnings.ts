@@ -2,7 +2,6 @@ import { newId } from '../../shared/base/crypto.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import type { CauseParams } from '../../shared/checks/result.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
-import { numbersLiteral } from '../database/connect.ts';
 import { inTransaction } from '../database/sql.ts';
 import { jsonText } from '../incidents/writes.ts';
 import { coverOfMonitors } from '../maintenance/queries.ts';
@@ -117,7 +116,7 @@ async function plan(sql: Queryable, now: number, times: GatheringTimes): Promise
       organisation uuid, because text)
     on conflict do nothing`;
   await sql`update warning_alerts set planned_at = ${at}
-    where id = any(${numbersLiteral(alerts.map(({ id }) => id))}::bigint[])`;
+    where id = any(${alerts.map(({ id }) => id)}::bigint[])`;
   return true;
 }
 
@@ -253,7 +252,7 @@ async function settle(
   await sql`
     update warning_steps set state = ${as.state}, look_at = ${new Date(as.look_at)},
       because = ${as.because ?? null}
-    where id = any(${numbersLiteral(steps.map(({ id }) => id))}::bigint[])`;
+    where id = any(${steps.map(({ id }) => id)}::bigint[])`;
 }
 
 /** Each monitor once: with what it is warned of now, else with what is over. */

@@ -2,7 +2,7 @@ import type { WebAuthnCredential } from '@simplewebauthn/server';
 import { z } from 'zod';
 import { Refusal } from '../../shared/base/errors.ts';
 import { storable } from '../../shared/base/names.ts';
-import { type Queryable, type Sql, textsLiteral } from '../database/connect.ts';
+import type { Queryable, Sql } from '../database/connect.ts';
 import type { Context, GateDependencies } from '../gate/context.ts';
 import { linkLifetimes } from './sessions.ts';
 
@@ -63,7 +63,7 @@ export async function insertPasskey(
       name, is_synced, created_at)
       values (${row.id}, ${row.user_id}, ${row.credential_id}, ${Buffer.from(row.public_key)},
         ${row.counter},
-        ${textsLiteral([...row.transports])}::text[], ${row.name}, ${row.is_synced},
+        ${[...row.transports]}::text[], ${row.name}, ${row.is_synced},
           ${row.created_at})
       on conflict do nothing`
     ).count > 0

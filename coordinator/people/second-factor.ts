@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
-import { type Queryable, textsLiteral } from '../database/connect.ts';
+import type { Queryable } from '../database/connect.ts';
 import type { AccountSecrets } from './secrets.ts';
 
 /**
@@ -183,7 +183,7 @@ export async function replaceRecoveryCodes(
   fingerprints: readonly Buffer[],
 ): Promise<void> {
   await sql`delete from recovery_codes where user_id = ${user}`;
-  const all = textsLiteral(fingerprints.map((each) => each.toString('hex')));
+  const all = fingerprints.map((each) => each.toString('hex'));
   await sql`insert into recovery_codes (user_id, fingerprint) select ${user}, decode(h, 'hex')
     from unnest(${all}::text[]) h`;
 }

@@ -1,11 +1,5 @@
 import type { Log } from '../../shared/base/log.ts';
-import {
-  numbersLiteral,
-  type Queryable,
-  type Statement,
-  type Transaction,
-  textsLiteral,
-} from '../database/connect.ts';
+import type { Queryable, Statement, Transaction } from '../database/connect.ts';
 import { bytesText } from '../database/table.ts';
 import { type Check, unionOf } from './check.ts';
 import { type Chunk, chunksOf, hourMs, hourOf, readChunk } from './chunk.ts';
@@ -108,7 +102,7 @@ async function convertDay(
   // Locked, so that nothing that is merged meanwhile is overwritten.
   const existing = await sql<{ monitor_key: number; at: Date; data: Uint8Array }[]>`
     select monitor_key, at, data from chunks
-    where monitor_key = any(${numbersLiteral(keys)}::bigint[])
+    where monitor_key = any(${keys}::bigint[])
       and at >= ${new Date(day)} and at < ${new Date(day + dayMs)}
     order by monitor_key, at for update`;
   const known = Map.groupBy(existing, ({ monitor_key }) => monitor_key);
@@ -166,8 +160,8 @@ async function insertChunks(sql: Queryable, chunks: readonly MadeChunk[]): Promi
 function fromMade(sql: Queryable, chunks: readonly MadeChunk[]) {
   return sql`from (
   select monitor_key, to_timestamp(at / 1000.0) as at, data::bytea
-  from unnest(${numbersLiteral(chunks.map(({ key }) => key))}::bigint[],
-    ${numbersLiteral(chunks.map(({ at }) => at))}::float8[],
-    ${textsLiteral(chunks.map(({ data }) => bytesText(data)))}::text[])
+  from unnest(${chunks.map(({ key }) => key)}::bigint[],
+    ${chunks.map(({ at }) => at)}::float8[],
+    ${chunks.map(({ data }) => bytesText(data))}::text[])
     as u (monitor_key, at, data)) m`;
 }

@@ -1,11 +1,6 @@
 import type { Log } from '../../shared/base/log.ts';
 import type { Interval } from '../../shared/base/time.ts';
-import {
-  numbersLiteral,
-  type Queryable,
-  type Transaction,
-  textsLiteral,
-} from '../database/connect.ts';
+import type { Queryable, Transaction } from '../database/connect.ts';
 import { bytesText } from '../database/table.ts';
 import { placeOf, placesOfProbes } from '../probes/places.ts';
 import { type Check, unionOf } from './check.ts';
@@ -98,9 +93,9 @@ async function makeDay(
   await sql`
     insert into daily_rollups (day, monitor_key, whole, hours)
     select ${dateOf(day)}, r.monitor_key, r.whole::bytea, r.hours::bytea
-    from unnest(${numbersLiteral(rows.map(({ monitor }) => monitor))}::bigint[],
-      ${textsLiteral(rows.map(({ whole }) => bytesText(whole)))}::text[],
-      ${textsLiteral(rows.map(({ hours }) => bytesText(hours)))}::text[])
+    from unnest(${rows.map(({ monitor }) => monitor)}::bigint[],
+      ${rows.map(({ whole }) => bytesText(whole))}::text[],
+      ${rows.map(({ hours }) => bytesText(hours))}::text[])
       as r (monitor_key, whole, hours)
     where not exists (select 1 from forgotten_monitors f where f.monitor_key = r.monitor_key)
     on conflict (day, monitor_key) do update
@@ -121,7 +116,7 @@ async function knownByMonitor(
       select coalesce(sum(u.ok + u.failed + u.unknown), 0)::int from rollups u
       where u.monitor_key = k.monitor_key
         and u.hour >= ${new Date(day)} and u.hour < ${new Date(day + dayMs)}) as rolled_up
-    from unnest(${numbersLiteral(monitors)}::bigint[]) as k (monitor_key)
+    from unnest(${monitors}::bigint[]) as k (monitor_key)
       left join daily_rollups d on d.day = ${dateOf(day)} and d.monitor_key = k.monitor_key`;
   const byKey = new Map(
     rows.map(({ monitor_key, rolled_up, whole }) => [
@@ -157,7 +152,7 @@ function chunksOfDay(
 ): Promise<ChunkRow[]> {
   return sql<ChunkRow[]>`
   select monitor_key, at, data from chunks
-  where monitor_key = any(${numbersLiteral(monitors)}::bigint[])
+  where monitor_key = any(${monitors}::bigint[])
     and at >= ${new Date(day)} and at < ${new Date(day + dayMs)}
   order by monitor_key, at`;
 }
@@ -185,11 +180,11 @@ async function placesByMonitor(
   checks: ReadonlyMap<number, readonly Check[]>,
 ): Promise<(monitor: number, probe: number) => string | undefined> {
   const used = new Set([...checks.values()].flatMap((all) => all.map(({ probe }) => probe)));
-  const keys = numbersLiteral([...checks.keys()]);
+  const keys = [...checks.keys()];
   const [probes, choosing] = await Promise.all([
     sql<{ key: number; continent: string; place: string | null }[]>`
       select p.key, p.continent, ${placeOf(sql)}::text as place from probes p
-      where p.key = any(${numbersLiteral([...used])}::int[])`,
+      where p.key = any(${[...used]}::int[])`,
     // In the trash a monitor keeps its places, in case it is restored.
     sql<{ key: number }[]>`
       select key from monitors where key = any(${keys}::bigint[]) and places is not null
@@ -422,7 +417,7 @@ async function dropRollupsOfDay(
   day: number,
   monitors: readonly number[],
 ): Promise<void> {
-  const keys = numbersLiteral(monitors);
+  const keys = monitors;
   const ofDay = sql`monitor_key = any(${keys}::bigint[])
     and hour >= ${new Date(day)} and hour < ${new Date(day + dayMs)}`;
   const rolledUp = await sql<{ monitor_key: number; place: string; count: number }[]>`
@@ -446,7 +441,7 @@ async function dropRollupsOfDay(
   );
   const whole = monitors.filter((monitor) => !missing.has(monitor));
   await sql`delete from rollups where ${ofDay}
-    and monitor_key = any(${numbersLiteral(whole)}::bigint[])`;
+    and monitor_key = any(${whole}::bigint[])`;
 }
 
 /** Deletes the rows of days before this time. */

@@ -1,4 +1,4 @@
-import { numbersLiteral, type Queryable, type Statement } from '../database/connect.ts';
+import type { Queryable, Statement } from '../database/connect.ts';
 import { hourMs, hourOf } from './chunk.ts';
 import type { JournalBatch } from './hours.ts';
 
@@ -23,9 +23,9 @@ export function insertJournal(sql: Queryable, rows: readonly JournalRow[]): Stat
     insert into journal (hour, partition, probe_key, data, signature, digests)
     select to_timestamp(hour / 1000.0), partition, probe_key, data, signature, digests
     from unnest(
-      ${numbersLiteral(rows.map(({ arrival }) => arrival))}::float8[],
-        ${numbersLiteral(rows.map(({ partition }) => partition))}::smallint[],
-      ${numbersLiteral(rows.map(({ probe }) => probe))}::int[],
+      ${rows.map(({ arrival }) => arrival)}::float8[],
+        ${rows.map(({ partition }) => partition)}::smallint[],
+      ${rows.map(({ probe }) => probe)}::int[],
         ${bytesLiteral(rows.map(({ data }) => data))}::bytea[],
       ${bytesLiteral(rows.map(({ signature }) => signature))}::bytea[],
         ${bytesLiteral(withDigestsOnce(rows))}::bytea[]
@@ -86,8 +86,8 @@ export async function readBehind(
     }[]
   >`
     select s.partition, s.until, j.id, j.hour, j.probe_key, j.data
-    from unnest(${numbersLiteral(positions.map(({ partition }) => partition))}::smallint[],
-      ${numbersLiteral(positions.map(({ last }) => last))}::bigint[]) as t (partition, last)
+    from unnest(${positions.map(({ partition }) => partition)}::smallint[],
+      ${positions.map(({ last }) => last)}::bigint[]) as t (partition, last)
     join sealed_hours s on s.partition = t.partition
     left join lateral (
       select id, hour, probe_key, data from journal

@@ -1,7 +1,7 @@
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock, Interval } from '../../shared/base/time.ts';
 import type { Phases } from '../../shared/checks/result.ts';
-import { numbersLiteral, type Queryable } from '../database/connect.ts';
+import type { Queryable } from '../database/connect.ts';
 import { type Check, outcomeOf, unionOf } from './check.ts';
 import { hourOf, readChunk } from './chunk.ts';
 import { createHourlyMeans, type HourlyMeans } from './hourly-means.ts';
@@ -268,10 +268,10 @@ function rowsWithin(sql: Queryable, windows: readonly MonitorWindow[]): Promise<
         and r.at >= ${timeOf(sql, 'w.since')} and r.at < ${timeOf(sql, 'w.until')}) as rows,
       (select ${packedChunks(sql)} from chunks c where c.monitor_key = w.key
         and c.at >= ${timeOf(sql, 'w.hour')} and c.at < ${timeOf(sql, 'w.until')}) as chunks
-    from unnest(${numbersLiteral(windows.map(({ key }) => key))}::bigint[],
-      ${numbersLiteral(windows.map(({ from }) => from))}::float8[],
-      ${numbersLiteral(windows.map(({ from }) => hourOf(from)))}::float8[],
-      ${numbersLiteral(windows.map(({ to }) => to))}::float8[])
+    from unnest(${windows.map(({ key }) => key)}::bigint[],
+      ${windows.map(({ from }) => from)}::float8[],
+      ${windows.map(({ from }) => hourOf(from))}::float8[],
+      ${windows.map(({ to }) => to)}::float8[])
       with ordinality as w (key, since, hour, until, nth)
     order by w.nth`;
 }
@@ -299,7 +299,7 @@ export async function storedRows(
   const rows = await sql<Omit<StoredRow, 'chunks'>[]>`
     select w.key, (select ${packedRows(sql)} from results r where r.monitor_key = w.key
       and r.at >= ${new Date(from)} and r.at < ${new Date(to)}) as rows
-    from unnest(${numbersLiteral(keys)}::bigint[]) as w (key)`;
+    from unnest(${keys}::bigint[]) as w (key)`;
   return rows.map(({ key, rows: packed }) => ({ key, checks: (packed ?? []).map(checkOf) }));
 }
 
@@ -319,8 +319,8 @@ function newestRows(
 ): Promise<StoredRow[]> {
   return sql<StoredRow[]>`
     select w.key, n.rows, h.chunks
-    from unnest(${numbersLiteral(monitors.map(({ key }) => key))}::bigint[],
-        ${numbersLiteral(monitors.map(({ after }) => after))}::float8[]) as w (key, after)
+    from unnest(${monitors.map(({ key }) => key)}::bigint[],
+        ${monitors.map(({ after }) => after)}::float8[]) as w (key, after)
       cross join lateral (
         select ${packedRows(sql)} as rows, case when count(*) = ${rows} then min(r.at) end as last
         from (select * from results r where r.monitor_key = w.key

@@ -1,5 +1,5 @@
 import type { Interval } from '../../shared/base/time.ts';
-import { executeAll, numbersLiteral, type Queryable, type Statement } from '../database/connect.ts';
+import { executeAll, type Queryable, type Statement } from '../database/connect.ts';
 import { placesOfProbes, seenFrom } from '../probes/places.ts';
 import { hourMs, hourOf } from './chunk.ts';
 import type { MonitorKey, Results } from './reading.ts';
@@ -39,11 +39,11 @@ export async function hourlySeries(
           as slot,
         sum(u.ok)::int as ok, sum(u.failed)::int as failed, sum(u.unknown)::int as unknown,
         sum(u.took_sum) as sum, min(u.took_min) as least, max(u.took_max) as most
-      from unnest(${numbersLiteral(ranges.map((range) => range.from))}::float8[],
-          ${numbersLiteral(ranges.map((range) => range.to))}::float8[]) as w (since, until),
+      from unnest(${ranges.map((range) => range.from)}::float8[],
+          ${ranges.map((range) => range.to)}::float8[]) as w (since, until),
         lateral (select * from rollups where monitor_key = ${monitor.key}
           and hour >= to_timestamp(w.since / 1000.0) and hour < to_timestamp(w.until / 1000.0)
-          and date_part('epoch', hour) * 1000 <> all(${numbersLiteral([...waiting])}::float8[])
+          and date_part('epoch', hour) * 1000 <> all(${[...waiting]}::float8[])
           offset 0) u
       group by 1, 2`,
     results.within(
@@ -110,7 +110,7 @@ export function markStale(sql: Queryable, hours: readonly number[]): Statement[]
     ? []
     : [
         sql`insert into stale_hours (hour) select to_timestamp(h / 1000.0)
-          from unnest(${numbersLiteral(hours.toSorted((a, b) => a - b))}::float8[]) as t (h)
+          from unnest(${hours.toSorted((a, b) => a - b)}::float8[]) as t (h)
           on conflict do nothing`,
       ];
 }
@@ -171,7 +171,7 @@ export function writeRollups(
   { hour: begin, counts }: Pick<Seal, 'hour' | 'counts'>,
 ): Statement[] {
   if (counts.length === 0) return [];
-  const all = (name: keyof Count): string => numbersLiteral(counts.map((count) => count[name]));
+  const all = (name: keyof Count) => counts.map((count) => count[name]);
   const at = new Date(begin);
   // In the trash a monitor keeps its places, in case it is restored.
   const hasPlaces = sql`coalesce(t.has_places, m.places is not null)`;

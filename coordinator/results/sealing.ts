@@ -1,4 +1,4 @@
-import { numbersLiteral, type Queryable, type Statement } from '../database/connect.ts';
+import type { Queryable, Statement } from '../database/connect.ts';
 import { type Check, unionOf } from './check.ts';
 import { type Chunk, chunksOf, hourMs, hourOf } from './chunk.ts';
 import type { Sealing } from './hours.ts';
@@ -104,8 +104,8 @@ export function writeChunks(sql: Queryable, chunks: Seal['chunks']): Statement[]
   const statement = sql`
     insert into chunks (monitor_key, at, data)
     select t.monitor_key, to_timestamp(t.at / 1000.0), t.data
-    from unnest(${numbersLiteral(chunks.map(({ monitor }) => monitor))}::bigint[],
-      ${numbersLiteral(chunks.map(({ at }) => at))}::float8[],
+    from unnest(${chunks.map(({ monitor }) => monitor)}::bigint[],
+      ${chunks.map(({ at }) => at)}::float8[],
         ${bytesLiteral(chunks.map(({ data }) => data))}::bytea[]) as t (monitor_key, at, data)
     where exists (select from monitors m where m.key = t.monitor_key)
       or t.monitor_key in (select monitor_key from deleted_monitors) order by 1, 2
@@ -137,8 +137,8 @@ export function dropWholeHours(
   const all = [...gone.values()];
   return [
     sql`delete from chunks c
-      using unnest(${numbersLiteral(all.map(({ monitor }) => monitor))}::bigint[],
-        ${numbersLiteral(all.map(({ hour }) => hour))}::float8[]) as t (monitor_key, hour)
+      using unnest(${all.map(({ monitor }) => monitor)}::bigint[],
+        ${all.map(({ hour }) => hour)}::float8[]) as t (monitor_key, hour)
       where c.monitor_key = t.monitor_key and c.at = to_timestamp(t.hour / 1000.0)`,
   ];
 }

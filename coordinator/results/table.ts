@@ -1,11 +1,6 @@
 import { codeOf } from '../../shared/base/errors.ts';
 import type { Outcome, Phases } from '../../shared/checks/result.ts';
-import {
-  numbersLiteral,
-  type Queryable,
-  type Statement,
-  textsLiteral,
-} from '../database/connect.ts';
+import type { Queryable, Statement } from '../database/connect.ts';
 import { outcomeNumbers } from './check.ts';
 
 export type ResultRow = {
@@ -26,13 +21,13 @@ export function insertResults(sql: Queryable, rows: readonly ResultRow[]): State
     select monitor_key, to_timestamp(at / 1000.0), probe_key, took_ms, outcome, cause_class,
       case when has_phases = 1 then array[dns, tcp, tls, first_byte, total] end
     from unnest(
-      ${numbersLiteral(rows.map((row) => row.monitor_key))}::bigint[],
-        ${numbersLiteral(rows.map((row) => row.at))}::float8[],
-      ${numbersLiteral(rows.map((row) => row.probe_key))}::int[],
-        ${numbersLiteral(rows.map((row) => row.took_ms))}::real[],
-      ${numbersLiteral(rows.map((row) => outcomeNumbers[row.outcome]))}::smallint[],
-      ${textsLiteral(rows.map((row) => row.cause_class))}::text[],
-      ${numbersLiteral(rows.map((row) => (row.phases === null ? 0 : 1)))}::smallint[],
+      ${rows.map((row) => row.monitor_key)}::bigint[],
+        ${rows.map((row) => row.at)}::float8[],
+      ${rows.map((row) => row.probe_key)}::int[],
+        ${rows.map((row) => row.took_ms)}::real[],
+      ${rows.map((row) => outcomeNumbers[row.outcome])}::smallint[],
+      ${rows.map((row) => row.cause_class)}::text[],
+      ${rows.map((row) => (row.phases === null ? 0 : 1))}::smallint[],
       ${phaseOf(rows, 'dns')}::real[], ${phaseOf(rows, 'tcp')}::real[],
         ${phaseOf(rows, 'tls')}::real[],
       ${phaseOf(rows, 'first_byte')}::real[], ${phaseOf(rows, 'total')}::real[]
@@ -41,8 +36,8 @@ export function insertResults(sql: Queryable, rows: readonly ResultRow[]): State
   return [statement];
 }
 
-function phaseOf(rows: readonly ResultRow[], name: keyof Phases): string {
-  return numbersLiteral(rows.map(({ phases }) => phases?.[name] ?? null));
+function phaseOf(rows: readonly ResultRow[], name: keyof Phases): (number | null)[] {
+  return rows.map(({ phases }) => phases?.[name] ?? null);
 }
 
 const day = 86_400_000;
@@ -149,7 +144,7 @@ export async function pruneChecks(
     const keys = monitors.flatMap((each) => (each.plan === plan ? [each.key] : []));
     if (keys.length === 0) continue;
     const old = sql`at < ${new Date(before)}
-      and monitor_key = any(${numbersLiteral(keys)}::bigint[])`;
+      and monitor_key = any(${keys}::bigint[])`;
     await sql`delete from chunks where ${old}`;
     await sql`delete from results where ${old}`;
   }

@@ -1,5 +1,4 @@
 import type { Queryable } from '../database/connect.ts';
-import { textsLiteral } from '../database/connect.ts';
 import type { Role, Scope } from '../organisations/model.ts';
 import type { PlanName } from '../organisations/plans.ts';
 
@@ -35,7 +34,7 @@ export function tokenHolders(
     from tokens t
     join memberships m on m.organisation_id = t.organisation_id and m.user_id = t.user_id
     join organisations o on o.id = t.organisation_id
-    where t.fingerprint = any(${textsLiteral(fingerprints.map((hex) => `\\x${hex}`))}::bytea[])`;
+    where t.fingerprint = any(${fingerprints.map((hex) => `\\x${hex}`)}::bytea[])`;
 }
 
 export type NewToken = {

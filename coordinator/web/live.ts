@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 import { newId } from '../../shared/base/crypto.ts';
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
-import type { Sql } from '../database/connect.ts';
+import type { Listening } from '../database/listen.ts';
 
 /**
  * Notifies when something on an organisation's pages changed: from now on, and at once if it
@@ -121,16 +121,18 @@ type Watched = {
   timer: NodeJS.Timeout | undefined;
 };
 
-type Listens = (
-  ...of: Parameters<Sql['listen']>
-) => Promise<{ readonly unlisten: () => Promise<void> }>;
 type Dependencies = {
-  readonly sql: { readonly listen: Listens };
+  /** `onListening` is called each time when it begins: what was said before, no one heard. */
+  readonly listen: (
+    channel: string,
+    hear: (line: string) => void,
+    onListening: () => void,
+  ) => Promise<Listening>;
   readonly clock: Clock;
   readonly log: Pick<Log, 'warn'>;
 };
 
-export function createChanges({ sql, clock, log }: Dependencies): Changes {
+export function createChanges({ listen: listenTo, clock, log }: Dependencies): Changes {
   const organisations = new Map<string, Watched>();
   const own = newId().slice(-12);
   let order = 0;
@@ -144,7 +146,7 @@ export function createChanges({ sql, clock, log }: Dependencies): Changes {
    */
   const last = new Map<string, Mark>();
   let heardFrom: Mark | undefined;
-  let listening: Promise<{ readonly unlisten: () => Promise<void> }> | undefined;
+  let listening: Promise<Listening> | undefined;
 
   const tell = (watched: Watched): void => {
     watched.timer = undefined;
@@ -173,7 +175,7 @@ export function createChanges({ sql, clock, log }: Dependencies): Changes {
   };
   // The first page makes the connection: one that is made later was not missed by it.
   const listen = (): void => {
-    listening ??= sql.listen(channel, hear, hearAll);
+    listening ??= listenTo(channel, hear, hearAll);
     listening.catch((error: unknown) => {
       listening = undefined;
       log.warn({ err: error }, 'not subscribed to changes; retrying with the next page');

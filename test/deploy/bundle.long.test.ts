@@ -4,7 +4,6 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { bundleDownload, downloadNames } from '../../coordinator/api/bundles.ts';
 import { connect } from '../../coordinator/database/connect.ts';
@@ -39,9 +38,9 @@ const emptyDatabase = async (): Promise<{ url: string; drop: () => Promise<void>
   const server = inject('services').postgres.url;
   const name = `empty_${createHash('sha256').update(folder).digest('hex').slice(0, 12)}`;
   const admin = async (statement: string) => {
-    const sql = postgres(Object.assign(new URL(server), { pathname: '/postgres' }).href, {
-      max: 1,
-      onnotice: () => undefined,
+    const sql = connect(Object.assign(new URL(server), { pathname: '/postgres' }).href, {
+      name: 'test',
+      connections: 1,
     });
     await sql.unsafe(statement).finally(() => sql.end());
   };

@@ -378,20 +378,18 @@ describe('pings that were set aside', () => {
     const heartbeat = await addHeartbeat(network, {}, 3_600);
     await network.sql`alter table beats add constraint no_failure check (kind <> 'fail')`;
     // Both wait on the bus and are taken together.
-    const lock = await network.sql.reserve();
-    await lock`begin`;
-    await lock`lock table beats`;
-    await ping(address, heartbeat);
-    await eventually(
-      async () =>
-        (
-          await network.sql`select 1 from pg_locks where not granted and relation = 'beats'::regclass`
-        ).length > 0,
-    );
-    await ping(address, heartbeat, '/fail');
-    await ping(address, heartbeat);
-    await lock`commit`;
-    lock.release();
+    await network.sql.begin(async (lock) => {
+      await lock`lock table beats`;
+      await ping(address, heartbeat);
+      await eventually(
+        async () =>
+          (
+            await network.sql`select 1 from pg_locks where not granted and relation = 'beats'::regclass`
+          ).length > 0,
+      );
+      await ping(address, heartbeat, '/fail');
+      await ping(address, heartbeat);
+    });
     await pingsWritten(network.sql, heartbeat.monitor, 2);
     expect(await network.sql`select 1 from set_aside`).toHaveLength(0);
     await eventually(async () => (await network.sql`select 1 from set_aside`).length === 1, 20_000);

@@ -210,7 +210,7 @@ describe('delivery', () => {
         expect(await bar.getAttribute('class')).toContain('notice-down');
       }
       expect(await barriers(tab.page)).toEqual([]);
-      await web.sql`update channels set enabled = true, refused_at = null, failure = null where id in ${web.sql([demo.channels.ops, demo.channels.pager])}`;
+      await web.sql`update channels set enabled = true, refused_at = null, failure = null where id = any(${[demo.channels.ops, demo.channels.pager]})`;
       // There is no mail here, so that what needs it cannot deliver.
       await web.sql`update channels set enabled = false where kind = 'email'`;
       for (const path of everywhere()) {
@@ -223,7 +223,7 @@ describe('delivery', () => {
     test('faults of mail are shown by the form, the monitor, the alerts and the dashboard where mail is not set up', async () => {
       await web.sql`update channels set deleted_at = now()`;
       await web.sql`insert into channels (id, organisation_id, kind, name, config, enabled, verified_at, covers, delay_s)
-      values (${newId()}, ${web.house.organisation}, 'email', 'owner@shop.example', ${web.sql.json({ address: 'owner@shop.example' })}, true, now(), 'all', 0)`;
+      values (${newId()}, ${web.house.organisation}, 'email', 'owner@shop.example', ${JSON.stringify({ address: 'owner@shop.example' })}, true, now(), 'all', 0)`;
       for (const scripts of [true, false]) {
         const tab = await openTab(browser(), web.url, {
           scripts,
@@ -252,7 +252,7 @@ describe('delivery', () => {
       await tab.page.goto(mailed.url);
       expect(await bar.count()).toBe(0);
       await mailed.sql`insert into channels (id, organisation_id, kind, name, config, enabled, verified_at, covers, delay_s)
-      values (${newId()}, ${mailed.house.organisation}, 'email', 'owner@shop.example', ${mailed.sql.json({ address: 'owner@shop.example' })}, true, now(), 'all', 0)`;
+      values (${newId()}, ${mailed.house.organisation}, 'email', 'owner@shop.example', ${JSON.stringify({ address: 'owner@shop.example' })}, true, now(), 'all', 0)`;
       await tab.page.goto(`${mailed.url}/alerts`);
       expect(await bar.count()).toBe(0);
       expect(await tab.page.locator('main').innerText()).not.toContain(unset);

@@ -13,6 +13,7 @@ import { type Demo, seedDemo } from '../support/demo.ts';
 import { describeInBrowser } from '../support/in-browser.ts';
 import { createNetwork, type Network, testLog } from '../support/network.ts';
 import { openReceiver, type Receiver, says } from '../support/receivers.ts';
+import { rowsFor } from '../support/rows.ts';
 import { broken, fine, type Target } from '../support/targets.ts';
 import { startWeb, type TestWeb } from '../support/web.ts';
 
@@ -225,7 +226,7 @@ describeInBrowser('journeys of a team that has been at it for long', (browser) =
       enabled: false,
       paused_at: new Date(),
     }));
-    await web.sql`insert into monitors ${web.sql(paused)}`;
+    await web.sql`insert into monitors ${rowsFor(web.sql, 'monitors', paused)}`;
   });
   afterAll(async () => {
     await receiver.close();

@@ -3,8 +3,7 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, connect as dial, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import postgres from 'postgres';
-import type { Sql } from '../../coordinator/database/connect.ts';
+import { connect, type Sql } from '../../coordinator/database/connect.ts';
 import { freePort } from '../../deploy/local/home.ts';
 import { startChild } from '../../deploy/local/processes.ts';
 import { eventually } from './eventually.ts';
@@ -160,7 +159,7 @@ export const startPgbouncer = async (
   url.hostname = '127.0.0.1';
   url.port = String(port);
   const isThere = async (): Promise<boolean> => {
-    const sql = postgres(url.href, { max: 1, connect_timeout: 2, onnotice: () => undefined });
+    const sql = connect(url.href, { name: 'test', connections: 1 });
     return await sql`select 1`.then(() => true).finally(() => sql.end({ timeout: 0 }));
   };
   try {

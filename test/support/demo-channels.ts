@@ -6,6 +6,7 @@ import { linkChannel, wantVerification } from '../../coordinator/notifications/q
 import { createAccountSecrets } from '../../coordinator/people/secrets.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { testSecretKey } from './people.ts';
+import { rowsFor } from './rows.ts';
 
 const second = 1_000;
 const minute = 60 * second;
@@ -62,15 +63,15 @@ export const seedDemoChannels = async (
     id: newId(),
     kind,
     name,
-    config: sql.json({ ...config }),
+    config: { ...config },
     ...base,
     ...none,
     ...more,
   });
-  const hours = sql.json({
+  const hours = {
     zone: 'UTC',
     spans: [{ days: [1, 2, 3, 4, 5], from: '18:00', to: '24:00' }],
-  });
+  };
   const ops = channel(
     'ntfy',
     '#ops',
@@ -100,24 +101,24 @@ export const seedDemoChannels = async (
     { address: nightMailbox },
     { enabled: false, covers: 'chosen', hours },
   );
-  await sql`insert into channels ${sql([ops, pager, ana, night])}`;
+  await sql`insert into channels ${rowsFor(sql, 'channels', [ops, pager, ana, night])}`;
   await sql`insert into channel_monitors (channel_id, monitor_id) values (${night.id}, ${told.monitor})`;
 
   const message = newId();
   const due = told.confirmed_ago - 402;
   const [created, taken] = [at(due - 3), at(due - 191)];
   const sentence = `${told.name} is down: status 503, expected 2xx.`;
-  const content = sql.json({
+  const content = {
     sentence,
     monitors: [{ id: told.monitor, incident: told.incident, name: told.name, event: 'down' }],
-  });
+  };
   const mailed = newId();
   for (const [id, to, back] of [
     [mailed, night.id, 3 * day],
     [message, ops.id, 0],
   ] as const)
     await sql`insert into messages (id, organisation_id, channel_id, event, thread_id, told, state, due_at, created_at, attempts, next_at, settled_at)
-      values (${id}, ${organisation}, ${to}, 'down', ${id}, ${content}, 'delivered', ${at(due + back)}, ${created}, 2, ${taken}, ${taken})`;
+      values (${id}, ${organisation}, ${to}, 'down', ${id}, ${JSON.stringify(content)}, 'delivered', ${at(due + back)}, ${created}, 2, ${taken}, ${taken})`;
   const attempts = [
     {
       attempt: 1,
@@ -138,7 +139,7 @@ export const seedDemoChannels = async (
       words: null,
     },
   ].map((each) => ({ message_id: message, ...each }));
-  await sql`insert into message_attempts ${sql(attempts)}`;
+  await sql`insert into message_attempts ${rowsFor(sql, 'message_attempts', attempts)}`;
   const step = {
     organisation_id: organisation,
     monitor_id: told.monitor,
@@ -147,14 +148,14 @@ export const seedDemoChannels = async (
     due_at: at(due),
     look_at: at(due),
   };
-  await sql`insert into alert_steps ${sql([
+  await sql`insert into alert_steps ${rowsFor(sql, 'alert_steps', [
     {
       ...step,
       channel_id: ops.id,
       state: 'told',
       message_id: message,
       settled_at: taken,
-      holds: sql.json([]),
+      holds: [],
       created_at: created,
     },
     {
@@ -164,7 +165,7 @@ export const seedDemoChannels = async (
       message_id: null,
       settled_at: null,
       created_at: created,
-      holds: sql.json([['delay', now - due + 4, now - due + 5 * minute]]),
+      holds: [['delay', now - due + 4, now - due + 5 * minute]],
     },
   ])}`;
   await sql`insert into alerts (organisation_id, monitor_id, incident_id, event, state, due_at, settled_at, planned_at)

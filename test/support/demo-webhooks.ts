@@ -5,6 +5,7 @@ import { insertWebhook } from '../../coordinator/webhooks/queries.ts';
 import { sealWebhook } from '../../coordinator/webhooks/secrets.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { testSecretKey } from './people.ts';
+import { rowsFor } from './rows.ts';
 
 /** For test files and pictures: programs that get events in the demo, and what they were sent. */
 
@@ -51,7 +52,10 @@ export const seedDemoWebhooks = async (
       },
       at(40 * day),
     );
-    await sql`update webhooks set ${sql(set)} where id = ${id}`;
+    const columns = sql(Object.keys(set));
+    await sql`update webhooks set (${columns}) = (select ${columns}
+      from jsonb_populate_record(null::webhooks, ${JSON.stringify(set)}::text::jsonb))
+      where id = ${id}`;
     return id;
   };
   const tickets = await make(
@@ -71,7 +75,7 @@ export const seedDemoWebhooks = async (
   const delivery = newId();
   const event = (number: number): string => `5d0f7a3e-9c41-4b8e-a6d2-00000000000${number}`;
   const sent = { organisation_id: organisation, webhook_id: tickets, took_ms: 48 };
-  await sql`insert into webhook_deliveries ${sql([
+  await sql`insert into webhook_deliveries ${rowsFor(sql, 'webhook_deliveries', [
     {
       ...sent,
       id: newId(),

@@ -11,6 +11,7 @@ import { partitionOf } from '../../shared/bus/subjects.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
 import { type DemoChannels, seedDemoChannels } from './demo-channels.ts';
 import { type DemoWebhooks, seedDemoWebhooks } from './demo-webhooks.ts';
+import { rowsFor } from './rows.ts';
 
 const second = 1_000;
 const minute = 60 * second;
@@ -62,14 +63,14 @@ export const seedDemoPage = async (
       password_hash: await hashPassword('open sesame'),
     },
   ];
-  await sql`insert into status_pages ${sql(pages)}`;
+  await sql`insert into status_pages ${rowsFor(sql, 'status_pages', pages)}`;
   const groups = ['Shop', 'Platform'].map((name, position) => ({
     page_id: id,
     group_id: of.groupOf(name),
     display_name: name,
     position,
   }));
-  await sql`insert into status_page_groups ${sql(groups)}`;
+  await sql`insert into status_page_groups ${rowsFor(sql, 'status_page_groups', groups)}`;
   const rows = shown.map(([monitor, display_name, group], position) => ({
     page_id: id,
     monitor_id: of.idOf(monitor),
@@ -77,7 +78,7 @@ export const seedDemoPage = async (
     position,
     group_id: group === null ? null : of.groupOf(group),
   }));
-  await sql`insert into status_page_monitors ${sql(rows)}`;
+  await sql`insert into status_page_monitors ${rowsFor(sql, 'status_page_monitors', rows)}`;
   const posts = [
     ['investigating', 'Paying fails for some of you. We are looking into it.', 5],
     ['identified', 'A change of this afternoon is the cause. It is being taken back.', 2],
@@ -292,7 +293,7 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
     version: '1.0.0',
     clock_offset_ms: 7,
   }));
-  await sql`insert into probes ${sql(probes)}`;
+  await sql`insert into probes ${rowsFor(sql, 'probes', probes)}`;
   const keys = await sql<
     { key: number; continent: string }[]
   >`select key, continent from probes order by key`;
@@ -306,7 +307,7 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
       created_at: at(60 * day),
     }),
   );
-  await sql`insert into groups ${sql(groups)}`;
+  await sql`insert into groups ${rowsFor(sql, 'groups', groups)}`;
   const groupOf = (name: string): string => groups.find((each) => each.name === name)?.id ?? '';
 
   const rows = monitors.map(({ name, type, target, group, paused, age = 64 * day }) => {
@@ -325,7 +326,7 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
       paused_at: paused === undefined ? null : at(paused),
     };
   });
-  await sql`insert into monitors ${sql(rows)}`;
+  await sql`insert into monitors ${rowsFor(sql, 'monitors', rows)}`;
   const ids = new Map(rows.map(({ name, id }) => [name, id]));
   const idOf = (name: string): string => {
     const id = ids.get(name);
@@ -337,7 +338,7 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
       ? []
       : [{ organisation_id: organisation, monitor_id: id, group_id, began_at: created_at }],
   );
-  await sql`insert into group_memberships ${sql(members)}`;
+  await sql`insert into group_memberships ${rowsFor(sql, 'group_memberships', members)}`;
 
   // Nobody had looked at the first moment of each.
   const firsts = rows.map(({ id, created_at }) => ({
@@ -363,7 +364,7 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
       interval_s: 60,
     },
   ];
-  await sql`insert into ledger ${sql([...firsts, ...gaps])}`;
+  await sql`insert into ledger ${rowsFor(sql, 'ledger', [...firsts, ...gaps])}`;
 
   const keyOf = new Map(
     (await sql<{ id: string; key: number }[]>`select id, key from monitors`).map(({ id, key }) => [
@@ -411,9 +412,9 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
     }
   }
   for (let from = 0; from < rollups.length; from += 2_000)
-    await sql`insert into rollups ${sql(rollups.slice(from, from + 2_000))}`;
+    await sql`insert into rollups ${rowsFor(sql, 'rollups', rollups.slice(from, from + 2_000))}`;
   for (let from = 0; from < results.length; from += 2_000)
-    await sql`insert into results ${sql(results.slice(from, from + 2_000))}`;
+    await sql`insert into results ${rowsFor(sql, 'results', results.slice(from, from + 2_000))}`;
 
   const pings = ['Nightly backup', 'Invoices'].map((name, index) => ({
     id: newId(),
@@ -426,7 +427,7 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
     body: 'done',
     ear: 'Frankfurt',
   }));
-  await sql`insert into beats ${sql(pings)}`;
+  await sql`insert into beats ${rowsFor(sql, 'beats', pings)}`;
 
   const cause = JSON.stringify({
     class: 'unexpected_status',
@@ -456,7 +457,7 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
     // Asia passes.
     { ...outage('Checkout', 6 * minute + 12 * second, null, incident), scope: 'some_continents' },
   ];
-  await sql`insert into incidents ${sql(past)}`;
+  await sql`insert into incidents ${rowsFor(sql, 'incidents', past)}`;
   await sql`insert into incidents (id, organisation_id, monitor_id, started_at, seen_probe, seen_continent, scope, layer)
     values (${newId()}, ${organisation}, ${idOf('Search API')}, ${at(4 * second)}, 'Singapore', 'Asia', 'one_continent', 'assertion')`;
   await sql`update incidents set cause = ${cause}::text::jsonb`;
@@ -479,10 +480,10 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
     took_ms,
     cause:
       outcome === fails
-        ? sql.json({ class: 'unexpected_status', params: { status: 503, expected: '2xx' } })
+        ? { class: 'unexpected_status', params: { status: 503, expected: '2xx' } }
         : null,
-    phases: sql.json({ dns: 3, tcp: 11, tls: 24, first_byte: 12, total: took_ms }),
-    evidence: sql.json({ ...evidence }),
+    phases: { dns: 3, tcp: 11, tls: 24, first_byte: 12, total: took_ms },
+    evidence: { ...evidence },
   });
   const evidence = [
     saw('seen', 'Europe', 'Frankfurt', fails, 52, {
@@ -496,7 +497,7 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
     }),
     saw('matrix', 'Asia', 'Singapore', passes, 231, { status: 200, address: '203.0.113.77' }),
   ];
-  await sql`insert into incident_evidence ${sql(evidence)}`;
+  await sql`insert into incident_evidence ${rowsFor(sql, 'incident_evidence', evidence)}`;
   const share = newShareText();
   await writeShare(sql, {
     incident,
@@ -544,7 +545,7 @@ const seedWarnings = async (
     ends_at: new Date(now + left * day),
     seen_at: new Date(now - minute),
   }));
-  await sql`insert into certificates ${sql(certificates)}`;
+  await sql`insert into certificates ${rowsFor(sql, 'certificates', certificates)}`;
   const domain = {
     is: 'registered',
     ends_at: now + 24.5 * day,
@@ -554,7 +555,7 @@ const seedWarnings = async (
     asked_at: now - 5 * hour,
   };
   await sql`insert into registrations (domain, answer, asked_at)
-    values ('shop.example', ${sql.json(domain)}, ${new Date(domain.asked_at)})`;
+    values ('shop.example', ${JSON.stringify(domain)}, ${new Date(domain.asked_at)})`;
   const ends = { stage: 7, ends_at: now + shop.left * day };
   const slow = { took_ms: 3_412, limit_ms: 2_000 };
   const warnings = [
@@ -573,9 +574,9 @@ const seedWarnings = async (
     organisation_id: organisation,
     monitor_id: idOf(of),
     code,
-    details: sql.json(details),
+    details: details,
     began_at: new Date(now - ago * day),
     confirmed_at: new Date(now - ago * day + minute),
   }));
-  await sql`insert into warnings ${sql(warnings)}`;
+  await sql`insert into warnings ${rowsFor(sql, 'warnings', warnings)}`;
 };

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import postgres from 'postgres';
 import { afterAll, inject } from 'vitest';
 import { connect, type Sql } from '../../coordinator/database/connect.ts';
 import { createLog } from '../../shared/base/log.ts';
@@ -56,7 +55,7 @@ export type TestDatabase = { readonly url: string; readonly drop: () => Promise<
 const admin = (services: Services) => {
   const url = new URL(services.postgres.url);
   url.pathname = '/postgres';
-  return postgres(url.href, { max: 1, onnotice: () => undefined });
+  return connect(url.href, { name: 'test', connections: 1 });
 };
 
 /** A new database with the schema of today, as empty as after the migrations. */

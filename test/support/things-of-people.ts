@@ -5,6 +5,7 @@ import { createSecretsAtRest } from '../../coordinator/secrets/at-rest.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { importKuma } from '../../shared/imports/uptime-kuma.ts';
 import { type TestOrganisation, testSecretKey } from './people.ts';
+import { rowsFor } from './rows.ts';
 import type { TestWeb } from './web.ts';
 
 /** For test files and pictures: what people of a house have set up for themselves. */
@@ -99,7 +100,7 @@ const seedPeople = async (
     who,
     through: 'page',
     operation,
-    changed: sql.json({ ...changed }),
+    changed: { ...changed },
     address: '192.0.2.1',
   });
   await sql`insert into probe_invitations (id, organisation_id, name, continent, fingerprint, shown, created_at, expires_at)
@@ -140,7 +141,7 @@ const seedPeople = async (
       60_000,
     ),
   ];
-  await sql`insert into audit_log ${sql(log)}`;
+  await sql`insert into audit_log ${rowsFor(sql, 'audit_log', log)}`;
   await sql`insert into audit_log (at, organisation_id, who, through, token_name, operation, changed)
     values (${at(120_000)}, ${organisation}, ${house.member.email}, 'api', 'Terraform', 'deleteGroup', '{"about": {}, "before": {"name": "Old shop"}}')`;
 };
@@ -197,7 +198,7 @@ const seedTokens = async (
     },
   ];
   for (const { user, made, ends, used, ...token } of tokens)
-    await sql`insert into tokens ${sql({
+    await sql`insert into tokens ${rowsFor(sql, 'tokens', {
       ...token,
       organisation_id: house.organisation,
       user_id: user.user,
@@ -272,7 +273,7 @@ const seedAssistants = async (
     },
   ];
   for (const { user, made, used, ...row } of assistants)
-    await sql`insert into connections ${sql({
+    await sql`insert into connections ${rowsFor(sql, 'connections', {
       ...row,
       organisation_id: house.organisation,
       user_id: user.user,

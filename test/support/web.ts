@@ -8,6 +8,7 @@ import { type Connections, createConnections } from '../../coordinator/assistant
 import { assistantRoutes, createAssistants } from '../../coordinator/assistants/mcp-routes.ts';
 import { type OauthDependencies, oauthRoutes } from '../../coordinator/assistants/oauth-routes.ts';
 import { connect, type Sql } from '../../coordinator/database/connect.ts';
+import { listenTo } from '../../coordinator/database/listen.ts';
 import { createTimeouts } from '../../coordinator/database/startup.ts';
 import {
   noTestRuns,
@@ -187,7 +188,11 @@ export const startWeb = async ({
   const sender = createSender({ clock, allow: [], mail: undefined, vapid: undefined });
   const house = await createTestOrganisation(sql);
   const tokens = createTokens({ sql, secretKey, clock, log });
-  const changes = createChanges({ sql, clock, log });
+  const changes = createChanges({
+    listen: (channel, hear, onListening) => listenTo(sql, channel, hear, { log, onListening }),
+    clock,
+    log,
+  });
   const gate = createOperations({
     handlers,
     sql,

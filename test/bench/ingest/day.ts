@@ -1,4 +1,4 @@
-import { poolOf, type Sql } from '../../../coordinator/database/connect.ts';
+import type { Sql } from '../../../coordinator/database/connect.ts';
 import { commitUnits, emptyUnit, type Unit } from '../../../coordinator/engine/commit.ts';
 import { takeLeases } from '../../../coordinator/engine/queries.ts';
 import { sealTurn } from '../../../coordinator/engine/sealing.ts';
@@ -44,7 +44,7 @@ export const storeDay = async (
   rollups: boolean,
 ): Promise<StoredDay> => {
   const owner = newId();
-  const slot = poolOf(sql).openSlot();
+  const slot = sql.access.openSlot();
   const begin = hourOf(Date.now()) - 2 * day;
   let now = begin;
   const partition = 0;
@@ -141,7 +141,7 @@ export const readHour = async (
   monitors: readonly Monitor[],
 ): Promise<{ readonly checks: number; readonly ms: number; readonly bytes: number }> => {
   const owner = newId();
-  const slot = poolOf(sql).openSlot();
+  const slot = sql.access.openSlot();
   const partition = 0;
   await sql`update leases set owner = null, expires_at = 'epoch'`;
   const [lease] = await takeLeases(sql, owner, [0], day);

@@ -43,7 +43,7 @@ beforeAll(async () => {
   sql = connect(database.url, { name: 'backed up', connections: 4 });
   house = await createTestOrganisation(sql, { name: 'Zürich "Shop"\\' });
   await sql`insert into monitors (id, organisation_id, partition, name, type, target, interval_s, config, secrets)
-    values (${monitor}, ${house.organisation}, 3, ${'tab\tand\nline'}, 'https', 'https://example.com', 60, ${sql.json({ note: 'a\\b\n"c"' })}, ${Buffer.from([0, 1, 255])})`;
+    values (${monitor}, ${house.organisation}, 3, ${'tab\tand\nline'}, 'https', 'https://example.com', 60, ${JSON.stringify({ note: 'a\\b\n"c"' })}, ${Buffer.from([0, 1, 255])})`;
   const [row] = await sql<{ key: number }[]>`select key from monitors where id = ${monitor}`;
   await makeResultDays(sql, Date.UTC(2026, 10, 1), Date.UTC(2026, 10, 4));
   await sql`insert into results (monitor_key, at, probe_key, took_ms, outcome, phases)
@@ -68,7 +68,7 @@ beforeAll(async () => {
   ]);
   await batch;
   await sql`insert into incidents (id, organisation_id, monitor_id, started_at, cause, progress)
-    values (${newId()}, ${house.organisation}, ${monitor}, now(), ${sql.json({ class: 'x', params: {} })}, '{}')`;
+    values (${newId()}, ${house.organisation}, ${monitor}, now(), ${JSON.stringify({ class: 'x', params: {} })}, '{}')`;
 });
 
 afterAll(async () => {

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { connect, poolOf, type Sql } from '../../../coordinator/database/connect.ts';
+import { connect, isTransient, type Sql } from '../../../coordinator/database/connect.ts';
 import { inTransaction } from '../../../coordinator/database/sql.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createDatabase, ownDatabase, type TestDatabase } from '../../support/services.ts';
@@ -9,7 +9,7 @@ describe('reachability', async () => {
   const { sql } = await ownDatabase({ name: 'way', connections: 1 });
 
   test('a connection that only asks whether connected to the database can be ended at any moment, and the process goes on', async () => {
-    const { openAnother, openDedicated } = poolOf(sql);
+    const { openAnother, openDedicated } = sql.access;
     const left: unknown[] = [];
     const note = (reason: unknown) => void left.push(reason);
     process.prependListener('unhandledRejection', note);
@@ -26,6 +26,43 @@ describe('reachability', async () => {
     }
     process.off('unhandledRejection', note);
     expect(left).toEqual([]);
+  });
+});
+
+describe('a prepared statement', async () => {
+  const { sql } = await ownDatabase({ name: 'prepared', connections: 1 });
+
+  test('is prepared again once a migration changed its table, which fails at most once, as transient', async () => {
+    await sql`create table changing (a int)`;
+    await sql`insert into changing values (1)`;
+    const ask = () => sql`select * from changing`;
+    expect(await ask()).toEqual([{ a: 1 }]);
+    await sql`alter table changing add column b int default 2`;
+    const failed: unknown = await ask().catch((error: unknown) => error);
+    expect(isTransient(failed)).toBe(true);
+    expect(await ask()).toEqual([{ a: 1, b: 2 }]);
+  });
+});
+
+describe('a transaction', async () => {
+  const { sql } = await ownDatabase({ name: 'over', connections: 1 });
+
+  test("takes no statement once it is over, which would be another's", async () => {
+    await sql`create table written (what text)`;
+    let late = (): PromiseLike<unknown> => sql`select 1`;
+    await sql.begin(async (transaction) => {
+      late = () => transaction`insert into written (what) values ('late')`;
+    });
+    await expect(late()).rejects.toThrow('the transaction is over');
+    expect(await sql`select what from written`).toEqual([]);
+  });
+
+  test('one of whose statements failed is not committed in silence', async () => {
+    await expect(
+      sql.begin(async (transaction) => {
+        await transaction`select 1 / 0`.catch(() => undefined);
+      }),
+    ).rejects.toThrow('rolled back');
   });
 });
 

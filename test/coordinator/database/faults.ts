@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { connect, executeAll, poolOf } from '../../../coordinator/database/connect.ts';
+import { connect, executeAll } from '../../../coordinator/database/connect.ts';
 import { inSavepoint, inTransaction } from '../../../coordinator/database/sql.ts';
 import { createTcpProxy } from '../../support/connections.ts';
 import fc from '../../support/random.ts';
@@ -72,7 +72,7 @@ const goThrough = async (cases: readonly Case[], uncaught: readonly unknown[]): 
     connections: 2,
     patience: { statementMs: 1_000, silentMs: 300 },
   });
-  const slot = poolOf(sql).openSlot();
+  const slot = sql.access.openSlot();
   const harm: Record<(typeof faults)[number], () => void> = {
     reset: () => void proxy.reset(),
     freeze: () => void proxy.freeze(),

@@ -2,16 +2,11 @@ import { createServer, type Server, Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createSecureContext, TLSSocket } from 'node:tls';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import {
-  type CommitSlot,
-  connect,
-  poolOf,
-  type Sql,
-} from '../../../coordinator/database/connect.ts';
+import { type CommitSlot, connect, type Sql } from '../../../coordinator/database/connect.ts';
 import { listenTo } from '../../../coordinator/database/listen.ts';
 import { enqueue, markDone, partitionsWaiting } from '../../../coordinator/database/outbox.ts';
 import { inTransaction } from '../../../coordinator/database/sql.ts';
-import { commitUnits, emptyUnit, prepareCommits } from '../../../coordinator/engine/commit.ts';
+import { commitUnits, emptyUnit } from '../../../coordinator/engine/commit.ts';
 import { takeLeases } from '../../../coordinator/engine/queries.ts';
 import { makeResultDays } from '../../../coordinator/results/table.ts';
 import { newId } from '../../../shared/base/crypto.ts';
@@ -189,16 +184,16 @@ describe('line', () => {
   describe('a database that should speak TLS', () => {
     test('and has none gets no message from us', async () => {
       const port = await serveTls('N');
-      await expect(pool(by(port, '?sslmode=require'))`select 1`).rejects.toThrow(
-        'does not take TLS',
-      );
+      await expect(pool(by(port, '?sslmode=require'))`select 1`).rejects.toMatchObject({
+        code: 'NO_TLS',
+      });
     });
 
     test('is not trusted with what came in the clear after its consent', async () => {
       const port = await serveTls('S', 'and a word of somebody between us');
-      await expect(pool(by(port, '?sslmode=require'))`select 1`).rejects.toThrow(
-        'does not take TLS',
-      );
+      await expect(pool(by(port, '?sslmode=require'))`select 1`).rejects.toMatchObject({
+        code: 'NO_TLS',
+      });
     });
 
     test('is refused with an unknown certificate, where it is to be verified', async () => {
@@ -347,7 +342,7 @@ describe('commit slot', () => {
       },
     });
     pool = connect(relay.url, { name: 'slot', connections: 1 });
-    slot = poolOf(pool).openSlot();
+    slot = pool.access.openSlot();
     await sql`create table written (what text unique)`;
   });
   afterAll(async () => {
@@ -365,7 +360,7 @@ describe('commit slot', () => {
 
   describe('a pipelined transaction', () => {
     test('is one round trip, with its beginning and its end, once it is prepared', async () => {
-      await slot.prepare((tx) => [tx`insert into written (what) values (${''})`]);
+      await slot.prepare();
       trips = 0;
       await write('a', 'b', 'c');
       expect(trips).toBe(1);
@@ -396,7 +391,7 @@ describe('commit slot', () => {
         // the connection goes.
         const going = slot
           .inOneTrip((tx) => [
-            tx.unsafe(`select ${nth}, $1::text`, [name], { prepare: true }),
+            tx.unsafe(`select ${nth}, $1::text`, [name]),
             tx`insert into written (what) values (${name})`,
             tx`insert into written (what) values (${`${name}, too`})`,
           ])
@@ -428,7 +423,7 @@ describe('commit slot', () => {
       const [lease] = await takeLeases(sql, owner, [0], 60_000);
       if (!lease) throw new Error('no lease');
       await makeResultDays(sql, Date.now(), Date.now() + 60_000);
-      await prepareCommits(slot);
+      await slot.prepare();
       trips = 0;
       const incident = newId();
       await commitUnits({ sql: pool, slot }, owner, [

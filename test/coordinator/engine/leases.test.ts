@@ -1,5 +1,6 @@
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
-import { connect, poolOf } from '../../../coordinator/database/connect.ts';
+import { connect } from '../../../coordinator/database/connect.ts';
+import { listenTo } from '../../../coordinator/database/listen.ts';
 import { commitUnits, emptyUnit } from '../../../coordinator/engine/commit.ts';
 import { fairShare } from '../../../coordinator/engine/division.ts';
 import {
@@ -19,8 +20,8 @@ import { ownDatabase } from '../../support/services.ts';
 
 describe('leases', async () => {
   const { database, sql } = await ownDatabase();
-  const slot = poolOf(sql).openSlot();
-  afterAll(slot.end);
+  const slot = sql.access.openSlot();
+  afterAll(() => slot.end());
   const [ada, bob] = [newId(), newId()];
 
   afterEach(async () => {
@@ -63,7 +64,9 @@ describe('leases', async () => {
   test('released are free at once, and listeners are notified', async () => {
     const taken = await takeLeases(sql, ada, first(32), 60_000);
     const heard = Promise.withResolvers<void>();
-    const listening = await sql.listen('leases', () => heard.resolve());
+    const listening = await listenTo(sql, 'leases', () => heard.resolve(), {
+      log: { warn: () => undefined },
+    });
     await releaseLeases(
       sql,
       ada,

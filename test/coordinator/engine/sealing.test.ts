@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { poolOf } from '../../../coordinator/database/connect.ts';
 import { commitUnits, emptyUnit } from '../../../coordinator/engine/commit.ts';
 import { takeLeases } from '../../../coordinator/engine/queries.ts';
 import { sealTurn } from '../../../coordinator/engine/sealing.ts';
@@ -31,8 +30,8 @@ const day = 24 * hourMs;
 const log = createLog({ name: 'test', level: 'silent' });
 const owner = newId();
 const { sql } = await ownDatabase();
-const slot = poolOf(sql).openSlot();
-afterAll(slot.end);
+const slot = sql.access.openSlot();
+afterAll(() => slot.end());
 
 const monitors: { id: string; key: number }[] = [];
 const probes: number[] = [];

@@ -196,7 +196,7 @@ describe('operations', () => {
         layers: ['tls'],
         owners: [acknowledged_by],
       });
-      await bench.sql`delete from incidents where id in ${bench.sql([a, b])}`;
+      await bench.sql`delete from incidents where id = any(${[a, b]})`;
     });
 
     test('folds resolved ones of a monitor over more than one page, and goes on where it ended', async () => {
@@ -318,7 +318,7 @@ describe('operations', () => {
           values (${place}, ${of.organisation}, 'Office Berlin', 'Europe')`;
       const saw = { failed: ['Europe', 'Asia'], passed: ['Africa'], asked: [] };
       const across = { failed: [], passed: [office] };
-      await bench.sql`update incidents set progress = ${bench.sql.json({ progress: { ...saw, across } })}
+      await bench.sql`update incidents set progress = ${JSON.stringify({ progress: { ...saw, across } })}
         where id = ${id}`;
       const { sides } = await bench.call(getIncident, house.viewer, { incident_id: id });
       expect(sides).toEqual({

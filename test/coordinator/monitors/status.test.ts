@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { connect, type Sql } from '../../../coordinator/database/connect.ts';
+import { listenTo } from '../../../coordinator/database/listen.ts';
 import { type MonitorHistory, statusOf, uptimeOf } from '../../../coordinator/monitors/status.ts';
 import { markSeen } from '../../../coordinator/monitors/status-queries.ts';
 import { makeResultDays } from '../../../coordinator/results/table.ts';
@@ -161,7 +162,9 @@ describe('status', () => {
   describe('a subscriber to the changes of an organisation', () => {
     test('is notified once of each transaction that changed it', async () => {
       const told: string[] = [];
-      const { unlisten } = await sql.listen('changed', (of) => told.push(of));
+      const { unlisten } = await listenTo(sql, 'changed', (of) => told.push(of), {
+        log: { warn: () => undefined },
+      });
       await firstCheck();
       await sql.begin(async (transaction) => {
         await transaction`update monitors set name = 'Till' where id = ${monitor}`;

@@ -43,6 +43,7 @@ import {
   type TestOrganisation,
   testSecretKey,
 } from '../../support/people.ts';
+import { rowsFor } from '../../support/rows.ts';
 
 describe('channel operations', () => {
   const bench = gateBench();
@@ -356,7 +357,7 @@ describe('channel operations', () => {
         state: 'told',
         message_id: message,
       };
-      await bench.sql`insert into alert_steps ${bench.sql({ ...step, due_at: at(0), look_at: at(0), created_at: at(0), holds: bench.sql.json([...holds]) })}`;
+      await bench.sql`insert into alert_steps ${rowsFor(bench.sql, 'alert_steps', { ...step, due_at: at(0), look_at: at(0), created_at: at(0), holds: [...holds] })}`;
     };
     await told('down', [['delay', bench.now, bench.now + 300_000]], 300_200);
     expect((await bench.call(getChannel, here().viewer, { channel_id: id })).p95_ms).toBeCloseTo(

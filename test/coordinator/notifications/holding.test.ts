@@ -76,7 +76,11 @@ describe('an alert that is held', async () => {
     await bench.tell();
     expect(events('chat')).toEqual(['down']);
     const held = async (steps: string) =>
-      (await sql.unsafe(`select *, look_at from ${steps} where state = 'held'`))[0];
+      (
+        await sql.unsafe<{ look_at: Date; holds: unknown[][] }[]>(
+          `select *, look_at from ${steps} where state = 'held'`,
+        )
+      )[0];
     const step = await held('alert_steps');
     expect(step?.look_at).toEqual(new Date(bench.now + 5_000));
     expect(step?.holds.at(-1)).toEqual(['maintenance', bench.now, ends_at]);

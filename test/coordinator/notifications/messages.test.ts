@@ -5,6 +5,7 @@ import type { OutputOf } from '../../../shared/api/operation.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
+import { rowsFor } from '../../support/rows.ts';
 
 const bench = gateBench();
 let house: TestOrganisation;
@@ -37,8 +38,8 @@ test('rule 40: what was sent of an incident is told with it, and of no other', a
       monitors: [{ id: monitor, incident, name: 'Shop', event }],
     };
     await bench.sql`insert into messages (id, organisation_id, channel_id, event, thread_id, told, state, due_at, created_at, next_at, settled_at)
-      values (${id}, ${organisation_id}, ${channel_id}, ${event}, ${id}, ${bench.sql.json(told)}, 'delivered', ${now}, ${now}, ${now}, ${now})`;
-    await bench.sql`insert into alert_steps ${bench.sql({ organisation_id, channel_id, monitor_id: monitor, incident_id: incident, event, state: 'told', message_id: id, due_at: now, look_at: now, created_at: now })}`;
+      values (${id}, ${organisation_id}, ${channel_id}, ${event}, ${id}, ${JSON.stringify(told)}, 'delivered', ${now}, ${now}, ${now}, ${now})`;
+    await bench.sql`insert into alert_steps ${rowsFor(bench.sql, 'alert_steps', { organisation_id, channel_id, monitor_id: monitor, incident_id: incident, event, state: 'told', message_id: id, due_at: now, look_at: now, created_at: now })}`;
     return id;
   };
   const [down, other_down, up] = [

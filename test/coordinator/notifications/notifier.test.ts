@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { Query } from '../../../coordinator/database/statement.ts';
 import { writeAcknowledgement } from '../../../coordinator/incidents/queries.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -171,7 +172,7 @@ describe('notifier', async () => {
       for (let times = 0; times < 3; times += 1) {
         const incident = await bench.down(shop);
         const cause = { class: 'unexpected_status', params: { status: 500, expected: '2xx' } };
-        await sql`update incidents set cause = ${sql.json(cause)} where id = ${incident}`;
+        await sql`update incidents set cause = ${JSON.stringify(cause)} where id = ${incident}`;
         await check(0, 1);
         for (let second = 10; second < 50 && times < 2; second += 10) await check(second, 0);
         await bench.tell();
@@ -389,7 +390,9 @@ describe('notifier', async () => {
         const watched = new Proxy(sql, {
           apply: (target, self, [texts, ...values]: Parameters<typeof sql>) => {
             const answer = Reflect.apply(target, self, [texts, ...values]);
-            return String(texts).includes('claimed as') ? claimed(answer) : answer;
+            return answer instanceof Query && String(texts).includes('claimed as')
+              ? claimed(answer)
+              : answer;
           },
         });
         const by = bench.coordinator(newId(), watched);
@@ -411,8 +414,8 @@ describe('notifier', async () => {
         passed: [],
         asked: ['Asia', 'Europe', 'North America'],
       };
-      await sql`update incidents set scope = 'some_continents', progress = ${sql.json({ progress: seen })} where id = ${some}`;
-      await sql`update incidents set scope = 'everywhere', progress = ${sql.json({ progress: { ...seen, failed: seen.asked } })} where id = ${every}`;
+      await sql`update incidents set scope = 'some_continents', progress = ${JSON.stringify({ progress: seen })} where id = ${some}`;
+      await sql`update incidents set scope = 'everywhere', progress = ${JSON.stringify({ progress: { ...seen, failed: seen.asked } })} where id = ${every}`;
       await sql`update alerts set due_at = ${new Date(bench.now + minute)} where incident_id = ${every}`;
       await bench.tell();
       bench.now += minute;

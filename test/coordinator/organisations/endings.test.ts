@@ -13,6 +13,7 @@ import { newId } from '../../../shared/base/crypto.ts';
 import { seedDemo } from '../../support/demo.ts';
 import { testLog } from '../../support/network.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
+import { rowsFor } from '../../support/rows.ts';
 import { ownDatabase } from '../../support/services.ts';
 
 const day = 86_400_000;
@@ -42,7 +43,7 @@ const ending = async (now: number): Promise<TestOrganisation> => {
     target: '',
     interval_s: 60,
   }));
-  await sql`insert into monitors ${sql(monitors)}`;
+  await sql`insert into monitors ${rowsFor(sql, 'monitors', monitors)}`;
   expect(await end(house, now)).toBe(20);
   return house;
 };
@@ -169,7 +170,7 @@ describe('an organisation whose days are over', () => {
     const { outbox: _, ...left } = await rowsOf(house.organisation);
     expect(Object.entries(left).filter(([, count]) => count > 0)).toEqual([]);
     const users =
-      await sql`select 1 from users where email in ${sql([house.owner, house.viewer].map(({ email }) => email))}`;
+      await sql`select 1 from users where email = any(${[house.owner, house.viewer].map(({ email }) => email)})`;
     expect(users).toHaveLength(2);
     expect(await mailsTo(house.owner.email)).toEqual(['ends-soon', 'gone']);
     expect((await rowsOf(other.organisation)).memberships).toBe(4);

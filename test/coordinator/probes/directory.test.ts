@@ -17,6 +17,7 @@ import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createNetwork, type Network, testLog } from '../../support/network.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
+import { rowsFor } from '../../support/rows.ts';
 
 describe('directory', () => {
   let network: Network;
@@ -44,7 +45,7 @@ describe('checking', () => {
   const probe = async (name: string, more: object = {}): Promise<Made> => {
     const id = newId();
     const [row] = await bench.sql<{ key: number }[]>`
-    insert into probes ${bench.sql({ id, name, continent: 'Europe', last_seen_at: new Date(bench.now), ...more })} returning key`;
+    insert into probes ${rowsFor(bench.sql, 'probes', { id, name, continent: 'Europe', last_seen_at: new Date(bench.now), ...more })} returning key`;
     return { id, key: row?.key ?? 0 };
   };
 
@@ -146,7 +147,7 @@ describe('checking', () => {
       outcome: 0,
       at: new Date(bench.now - minutes * 60_000),
     }));
-    await bench.sql`insert into results ${bench.sql(looks)}`;
+    await bench.sql`insert into results ${rowsFor(bench.sql, 'results', looks)}`;
     const { items } = await bench.call(listProbes, house.viewer);
     expect(items.find(({ name }) => name === 'Frankfurt')).toMatchObject({
       monitors: 1,

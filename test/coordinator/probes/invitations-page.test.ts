@@ -8,6 +8,7 @@ import { Refusal } from '../../../shared/base/errors.ts';
 import { enrolmentPath } from '../../../shared/bus/identity.ts';
 import { openTab } from '../../support/browser.ts';
 import { describeInBrowser } from '../../support/in-browser.ts';
+import { rowsFor } from '../../support/rows.ts';
 import { startWeb, type TestWeb } from '../../support/web.ts';
 
 describe('invitations page', () => {
@@ -39,12 +40,12 @@ describe('invitations page', () => {
   test('a private probe is none of its continent: it is counted beside, and cannot confirm what one continent sees', async () => {
     const seen = { last_seen_at: new Date() };
     const own = { organisation_id: web.house.organisation, continent: 'Asia', ...seen };
-    await web.sql`insert into probes ${web.sql({ id: newId(), name: 'Lab', ...own })}`;
+    await web.sql`insert into probes ${rowsFor(web.sql, 'probes', { id: newId(), name: 'Lab', ...own })}`;
     const sentence = async () =>
       /<h1[^>]*>([^<]+)</.exec((await web.get('/probes', { as: web.house.owner })).text)?.[1];
     expect(await sentence()).toBe('One of your own probes checks');
     const public_ = { id: newId(), name: 'fra-1', continent: 'Europe', ...seen };
-    await web.sql`insert into probes ${web.sql(public_)}`;
+    await web.sql`insert into probes ${rowsFor(web.sql, 'probes', public_)}`;
     expect(await sentence()).toBe('One probe checks from one continent, and one of your own');
     const { text } = await web.get('/probes', { as: web.house.owner });
     expect(text).toContain('Only one continent checks');

@@ -12,6 +12,7 @@ import { newId } from '../../../shared/base/crypto.ts';
 import { sealRows } from '../../support/checks.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
+import { rowsFor } from '../../support/rows.ts';
 import { stored } from '../../support/stored-checks.ts';
 
 const bench = gateBench();
@@ -36,13 +37,13 @@ const probe = async (name: string, more: object = {}): Promise<Made> => {
     ...more,
   };
   const [made] = await bench.sql<Made[]>`
-    insert into probes ${bench.sql(row)} returning id, key`;
+    insert into probes ${rowsFor(bench.sql, 'probes', row)} returning id, key`;
   return made ?? { id: '', key: 0 };
 };
 
 const office = async (of: TestOrganisation, name: string, ...probes: readonly string[]) => {
   const id = newId();
-  await bench.sql`insert into places ${bench.sql({ id, organisation_id: of.organisation, name, continent: 'Europe' })}`;
+  await bench.sql`insert into places ${rowsFor(bench.sql, 'places', { id, organisation_id: of.organisation, name, continent: 'Europe' })}`;
   for (const called of probes)
     await probe(called, { organisation_id: of.organisation, place_id: id });
   return id;
@@ -144,7 +145,7 @@ describe('places', () => {
       outcome: 0,
       at: new Date(bench.now - minutes * 60_000),
     }));
-    await bench.sql`insert into results ${bench.sql(looks)}`;
+    await bench.sql`insert into results ${rowsFor(bench.sql, 'results', looks)}`;
     const counts = (await bench.call(listPlaces, house.viewer)).items.map(
       ({ id, monitors }) => `${id} ${monitors}`,
     );
@@ -305,7 +306,7 @@ describe('the response times of a monitor with both sides', () => {
   test('are of continents and of its private places, each by itself, from raw results and from hours', async () => {
     const outside = await probe('par-1');
     const inside = newId();
-    await bench.sql`insert into places ${bench.sql({ id: inside, organisation_id: house.organisation, name: 'Mill', continent: 'Europe' })}`;
+    await bench.sql`insert into places ${rowsFor(bench.sql, 'places', { id: inside, organisation_id: house.organisation, name: 'Mill', continent: 'Europe' })}`;
     const own = { organisation_id: house.organisation, place_id: inside };
     const [one, two] = [await probe('mill 1', own), await probe('mill 2', own)];
     const made = async (places: readonly string[] | null) => {
@@ -321,7 +322,7 @@ describe('the response times of a monitor with both sides', () => {
         outcome: 0,
         at: new Date(started + nth * 1_000),
       }));
-      await bench.sql`insert into results ${bench.sql(looks)}`;
+      await bench.sql`insert into results ${rowsFor(bench.sql, 'results', looks)}`;
       await executeAll(markStale(bench.sql, [started]));
       return id;
     };

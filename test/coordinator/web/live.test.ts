@@ -13,19 +13,11 @@ describe('a page that opens its stream', () => {
       createChanges({
         clock: { now: () => now },
         log: { warn: () => undefined },
-        sql: {
-          listen: (_channel, listener, onListen) => {
-            listens += 1;
-            hear = listener;
-            listening = onListen ?? listening;
-            return Object.assign(
-              Promise.resolve({
-                state: { status: '', pid: 0, secret: 0 },
-                unlisten: async () => undefined,
-              }),
-              {},
-            );
-          },
+        listen: async (_channel, listener, onListening) => {
+          listens += 1;
+          hear = listener;
+          listening = onListening;
+          return { unlisten: async () => undefined };
         },
       });
     const changes = make();

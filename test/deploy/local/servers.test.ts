@@ -4,8 +4,8 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, credsAuthenticator } from '@nats-io/transport-node';
-import postgres from 'postgres';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { connect as connectDatabase } from '../../../coordinator/database/connect.ts';
 import { freePort, obstacleTo, openCache } from '../../../deploy/local/home.ts';
 import {
   greetsOn,
@@ -185,7 +185,7 @@ describe('postgres', () => {
   };
 
   const ask = async (url: string, query: string): Promise<unknown> => {
-    const sql = postgres(url, { max: 1, onnotice: () => undefined, connect_timeout: 5 });
+    const sql = connectDatabase(url, { name: 'test', connections: 1 });
     return await sql.unsafe(query).finally(() => sql.end());
   };
 
@@ -227,7 +227,7 @@ describe('postgres', () => {
     test('leaves nothing at work in its folder, however it had to be ended', async () => {
       const prepared = await prepare();
       const child = await start(prepared);
-      const sql = postgres(prepared.url, { max: 1, onnotice: () => undefined });
+      const sql = connectDatabase(prepared.url, { name: 'test', connections: 1 });
       const [session] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`;
       // A session that stands still does not end when it is asked.
       process.kill(session?.pid ?? 0, 'SIGSTOP');

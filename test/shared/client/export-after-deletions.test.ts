@@ -8,6 +8,7 @@ import { openServed, type Served } from '../../support/api.ts';
 import { createCommand } from '../../support/cli.ts';
 import { createTestOrganisation } from '../../support/people.ts';
 import fc from '../../support/random.ts';
+import { rowsFor } from '../../support/rows.ts';
 
 /** Whatever is deleted, what is left can be exported, and its file changes nothing. */
 
@@ -58,7 +59,7 @@ monitors:
   const [theirMonitor, theirGroup] = [await items('monitors'), await items('groups')];
 
   const office = { id: newId(), name: 'office-1', continent: 'Europe', region: 'Office' };
-  await served.api.sql`insert into probes ${served.api.sql({
+  await served.api.sql`insert into probes ${rowsFor(served.api.sql, 'probes', {
     ...office,
     organisation_id: house.organisation,
     last_seen_at: new Date(),

@@ -8,6 +8,7 @@ import { commands } from '../../../shared/client/commands.ts';
 import { exits } from '../../../shared/client/http.ts';
 import { openServed, type Served } from '../../support/api.ts';
 import { createCommand } from '../../support/cli.ts';
+import { rowsFor } from '../../support/rows.ts';
 
 const now = Date.parse('2027-03-01T12:00:00.500Z');
 
@@ -86,7 +87,8 @@ describe('names and ends of ids', () => {
   test('of a place are its id, with its slash, or its name; monitors are made by both', async () => {
     const at = { id: newId(), name: 'ams-1', continent: 'Europe', region: 'Amsterdam' };
     const seen = { last_seen_at: new Date(), kinds: ['places'] };
-    await served.api.sql`insert into probes ${served.api.sql({ ...at, ...seen })}`;
+    await served.api
+      .sql`insert into probes ${rowsFor(served.api.sql, 'probes', { ...at, ...seen })}`;
     for (const called of ['Europe/Amsterdam', 'Amsterdam'])
       expect(await command.json('places', 'get', called)).toMatchObject({
         id: 'Europe/Amsterdam',

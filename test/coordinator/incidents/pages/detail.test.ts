@@ -186,7 +186,7 @@ describe('detail', () => {
       const progress = {
         progress: { asked: ['Europe', 'Asia', 'Africa'], failed: ['Europe', 'Asia'], passed: [] },
       };
-      await web.sql`update incidents set progress = ${web.sql.json(progress)} where id = ${id}`;
+      await web.sql`update incidents set progress = ${JSON.stringify(progress)} where id = ${id}`;
       const { text } = await web.get(`/incidents/${id}`, { as: web.house.viewer });
       expect(text).toMatch(/<h1>Search is down from 2 of 3 continents; Africa is checking<\/h1>/);
     });
@@ -503,7 +503,7 @@ describe('notifications of an incident', () => {
         .digest();
       const ofBefore = `/unsubscribe/${id}.${signed.subarray(0, 16).toString('base64url')}`;
       const move = (address: string, days: number) => web.sql`
-        update channels set config = ${web.sql.json({ address })},
+        update channels set config = ${JSON.stringify({ address })},
           verified_at = now() + ${days} * interval '1 day' where name = 'Night shift'`;
       const answers = async () => {
         const pages = await Promise.all([web.get(unsubscribe()), web.get(ofBefore)]);

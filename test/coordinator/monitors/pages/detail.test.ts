@@ -65,7 +65,9 @@ describe('detail', () => {
     expect(page.text).toContain('Fails from Asia, passes elsewhere: Status 403, expected 2xx');
     expect(page.text).toContain('Leave Asia out');
     await post(`/monitors/${id}/leave-out`, { continent: 'Asia' }, web.house.member);
-    const [row] = await web.sql`select config from monitors where id = ${id}`;
+    const [row] = await web.sql<
+      { config: { continents: string[] } }[]
+    >`select config from monitors where id = ${id}`;
     expect(row?.config).toMatchObject({ method: 'HEAD' });
     expect(row?.config.continents).toContain('Europe');
     expect(row?.config.continents).not.toContain('Asia');

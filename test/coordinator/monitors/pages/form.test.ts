@@ -4,6 +4,7 @@ import { configKeys, kinds } from '../../../../shared/api/config-keys.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
 import { httpsKeys } from '../../../../shared/checks/https/keys.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../../support/people.ts';
+import { rowsFor } from '../../../support/rows.ts';
 import {
   fieldsIn,
   hostile,
@@ -262,7 +263,7 @@ describe('the form of a new monitor', () => {
 
   test('chooses public and private places by one list of boxes, and says a refusal beside it', async () => {
     const own = { id: newId(), organisation_id: web.house.organisation, continent: 'Europe' };
-    await web.sql`insert into probes ${web.sql({ ...own, name: 'Cellar', kinds: ['places'] })}`;
+    await web.sql`insert into probes ${rowsFor(web.sql, 'probes', { ...own, name: 'Cellar', kinds: ['places'] })}`;
     const page = await web.get('/monitors/new', { as: web.house.member });
     expect(page.text).toContain('aria-label="Your places"');
     const both = { 'config.places[]': ['', 'continent:Asia', 'Cellar'] };
