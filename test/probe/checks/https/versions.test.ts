@@ -17,6 +17,7 @@ import {
   reset,
   settings,
   statusOf,
+  windowUpdate,
 } from '../../support/frames.ts';
 import { type Serving, serveHttp2 } from '../../support/http2.ts';
 import { answerBy, serve, serveRaw } from '../../support/observations.ts';
@@ -335,8 +336,30 @@ describe('a server that answers HTTP/1.1 in HTTP/2', () => {
       'http2_cancelled',
       { code: 'CANCEL' },
     ],
+    [
+      'cancels midway as if nothing were wrong',
+      Buffer.concat([begun, data('x'), reset(0)]),
+      'http2_cancelled',
+      { code: 'NO_ERROR' },
+    ],
+    [
+      'cancels after it went away',
+      Buffer.concat([settings, goAway(0), reset(11)]),
+      'http2_cancelled',
+      { code: 'ENHANCE_YOUR_CALM' },
+    ],
     ['goes away', Buffer.concat([settings, goAway(0)]), 'http2_closed', { code: 'NO_ERROR' }],
     ['floods with PING', Buffer.concat([begun, times(10_000, ping)]), 'response_framing_too_large'],
+    [
+      'floods with WINDOW_UPDATE',
+      Buffer.concat([begun, times(10_000, windowUpdate)]),
+      'response_framing_too_large',
+    ],
+    [
+      'floods with interim responses',
+      Buffer.concat([settings, times(10_000, headers(statusOf(103)))]),
+      'response_framing_too_large',
+    ],
     [
       'floods with CONTINUATION',
       Buffer.concat([
