@@ -2,8 +2,10 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { exchange } from '../../../../probe/checks/dns/exchange.ts';
-import { write } from '../../../../probe/checks/dns/message.ts';
-import { createUdpSockets } from '../../../../probe/checks/dns/sockets.ts';
+import { withId, write } from '../../../../probe/checks/dns/message.ts';
+import { createUdpSockets, type UdpSockets } from '../../../../probe/checks/dns/sockets.ts';
+import { answerTo } from '../../../support/name-servers.ts';
+import fc from '../../../support/random.ts';
 import { deadlineIn, dnsChecker } from '../../support/checkers.ts';
 import { address, dnsBench, word } from '../../support/dns-setup.ts';
 
@@ -12,6 +14,31 @@ const { resolver } = dnsBench();
 const question = { name: 'example.test', type: 'A' } as const;
 const asking = { question, written: write(question), transport: 'udp' } as const;
 const never = () => deadlineIn(Number.POSITIVE_INFINITY);
+
+/** What may come for a question before its answer; `isStrange`: from another port. */
+type Datagram = {
+  readonly is: string;
+  readonly of: (query: Buffer) => Buffer;
+  readonly isStrange?: true;
+};
+const datagrams: readonly Datagram[] = [
+  { is: 'an address', of: (query) => address(query) },
+  { is: 'an address from another port', of: (query) => address(query), isStrange: true },
+  {
+    is: 'an address under another id',
+    of: (query) => withId(address(query), query.readUInt16BE(0) ^ 1),
+  },
+  {
+    is: 'an answer to another question',
+    of: (query) => answerTo(query, { questions: [{ type: 'A', name: 'other.test' }] }),
+  },
+  { is: 'a failure', of: (query) => answerTo(query, { rcode: 2 }) },
+  { is: 'a refusal of EDNS', of: (query) => answerTo(query, { rcode: 1 }) },
+  { is: 'the question', of: (query) => query },
+  { is: 'half a head', of: (query) => query.subarray(0, 7) },
+  { is: 'a byte', of: (query) => query.subarray(0, 1) },
+];
+const noSuchName: Datagram = { is: 'no such name', of: (query) => answerTo(query, { rcode: 3 }) };
 
 describe('the sockets', () => {
   test('spread questions over many ports, and renew each port after a thousand questions', async () => {
@@ -33,6 +60,55 @@ describe('the sockets', () => {
     expect(own.open()).toBeLessThanOrEqual(4);
     expect(new Set(by.ids).size).toBeGreaterThan(5_000);
     own.close();
+  });
+
+  test('hear what a socket for each question hears, whatever comes before the answer', async () => {
+    const shared = createUdpSockets({ slots: 1 });
+    const lone: UdpSockets = {
+      ...shared,
+      ask: (to, query, asker) => shared.ask(to, query, asker, true),
+    };
+    const stranger = createSocket('udp4');
+    /** What each question gets: the one for 3.test what has the place 3. */
+    let scripts: readonly (readonly Datagram[])[] = [];
+    const by = await resolver(
+      ({ query, name }) => {
+        const all = [...(scripts[Number.parseInt(name, 10)] ?? []), noSuchName];
+        for (const { of, isStrange } of all)
+          if (isStrange) stranger.send(of(query), by.sources.at(-1) ?? 0, '127.0.0.1');
+        return all.filter(({ isStrange }) => !isStrange).map(({ of }) => of(query));
+      },
+      { tcp: false },
+    );
+    const to = { address: '127.0.0.1', port: by.port, family: 4 } as const;
+    const heard = (own: UdpSockets) =>
+      Promise.all(
+        scripts.map(async (_, nth) => {
+          const asked = { name: `${nth}.test`, type: 'A' } as const;
+          const { outcome, attempts } = await exchange(
+            own,
+            {
+              question: asked,
+              written: write(asked),
+              transport: 'udp',
+              resolvers: [to],
+              patience_ms: 10_000,
+            },
+            never(),
+          );
+          return [outcome.is, outcome.is === 'answer' ? outcome.message.rcode : null, attempts];
+        }),
+      );
+    const script = fc.array(fc.constantFrom(...datagrams), { maxLength: 4 });
+    await fc.assert(
+      fc.asyncProperty(fc.array(script, { minLength: 1, maxLength: 20 }), async (some) => {
+        scripts = some;
+        expect(await heard(shared)).toEqual(await heard(lone));
+      }),
+      { numRuns: 100 },
+    );
+    stranger.close();
+    shared.close();
   });
 
   test('are released when the check is ended from outside', async () => {
