@@ -166,24 +166,12 @@ export function createUdpSockets({ slots = 4 }: { readonly slots?: number } = {}
     return ticket;
   };
 
-  let leaving: Ticket[] = [];
-  /**
-   * What is asked in one turn of the loop leaves together: the other side is then woken once for
-   * many, which makes sending cheaper.
-   */
-  const leave = (): void => {
-    const tickets = leaving;
-    leaving = [];
-    for (const ticket of tickets)
-      if (ticket.isWaiting)
-        ticket.slot.socket.send(underItsId(ticket), ticket.resolver.port, ticket.resolver.address);
-  };
-
   return {
     ask: (resolver, question, asker, watched) => {
       if (isClosed || (watched && lone < maxLone)) return askAlone(resolver, question, asker);
-      const ticket = expect(pick(resolver.family), resolver, question, asker);
-      if (leaving.push(ticket) === 1) setImmediate(leave);
+      const slot = pick(resolver.family);
+      const ticket = expect(slot, resolver, question, asker);
+      slot.socket.send(underItsId(ticket), resolver.port, resolver.address);
       return ticket;
     },
     cancel: (ticket) => {

@@ -169,7 +169,7 @@ describe('the sockets', () => {
     gone.close();
     await once(gone, 'close');
     const during = Array.from({ length: 20 }, ask);
-    // They leave with the end of this turn, and are refused in the same moment.
+    // They are refused in the same moment.
     await new Promise((resolve) => setImmediate(resolve));
     await new Promise((resolve) => setImmediate(resolve));
     const again = createSocket('udp4').on('message', (query, from) =>
