@@ -18,6 +18,7 @@ import {
 } from '../web/forms.ts';
 import { type Html, html, icon, joined, type Part, safeUrl } from '../web/html.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../web/page.ts';
+import { number, stepTable } from '../web/tables.ts';
 import { groupRows, listGroupStatuses, listMonitorsOutside, showGroup } from './contract.ts';
 
 type Listed = OutputOf<typeof listGroupStatuses>;
@@ -92,19 +93,20 @@ async function pageOf(request: MembersRequest, state: FormState): Promise<PageAn
             ? below
             : `${below} Your role can only read: members change them.`,
         })}
-        <div class="table-card">
-          <table class="cards">
-            <thead>
-              <tr>
-                <th scope="col">Status</th>
-                <th scope="col">Group</th>
-                <th scope="col" class="number">Monitors</th>
-                <th scope="col">By status</th>
-              </tr>
-            </thead>
-            <tbody>${listed.items.map(rowOf)}</tbody>
-          </table>
-        </div>
+        ${stepTable(
+          listed.items.map((group) => ({
+            id: `group-${group.id}`,
+            Status: stateMark(groupState(group.status)),
+            Group: html`
+              <span>
+                <a class="row-link" href="/groups/${group.id}">${group.name}</a>
+                ${group.description !== null && html`<span class="note">${group.description}</span>`}
+              </span>
+            `,
+            Monitors: number(group.monitors),
+            'By status': countsText(group),
+          })),
+        )}
         ${pager({
           page,
           size: groupRows,
@@ -144,22 +146,6 @@ function sentenceOf({ items, matching }: Listed): string {
   const verifying = items.find(({ status }) => status === 'verifying');
   if (verifying) return `In ${verifying.name} a failure is being verified.`;
   return matching === 1 ? 'Your group is not down.' : `None of your ${matching} groups is down.`;
-}
-
-function rowOf(group: Listed['items'][number]): Html {
-  return html`
-    <tr id="group-${group.id}" data-row>
-      <td data-label="Status">${stateMark(groupState(group.status))}</td>
-      <td data-label="Group">
-        <span>
-          <a class="row-link" href="/groups/${group.id}">${group.name}</a>
-          ${group.description !== null && html`<span class="note">${group.description}</span>`}
-        </span>
-      </td>
-      <td data-label="Monitors" class="number">${group.monitors}</td>
-      <td data-label="By status">${countsText(group)}</td>
-    </tr>
-  `;
 }
 
 /** If a group of that name exists, redirects to it. */

@@ -6,6 +6,7 @@ import { chips, heading, linkButton, moreLink, shortName, stateMark } from '../.
 import { hiddenField } from '../../web/forms.ts';
 import { type Html, html, icon, query, safeUrl } from '../../web/html.ts';
 import { type MembersRequest, type Page, show } from '../../web/page.ts';
+import { number, stepTable } from '../../web/tables.ts';
 import { listFoldedIncidents, listIncidentChoices } from '../contract.ts';
 import { flapping, flapsOf } from './timeline.ts';
 import { isOfJob } from './verdict.ts';
@@ -102,25 +103,11 @@ export const incidents: Page = {
           items.length === 0
             ? html`<div class="card">${await nothing(request, state)}</div>`
             : html`
-              <div class="table-card">
-                <table class="cards">
-                  <thead>
-                    <tr>
-                      <th scope="col">State</th>
-                      <th scope="col">Monitor</th>
-                      <th scope="col">Cause</th>
-                      <th scope="col">Started</th>
-                      <th scope="col" class="number">Duration</th>
-                      <th scope="col">Detected from</th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    ${items.map((each) =>
-                      rowOf(each, request, flapsAt(each), address({ monitor: each.monitor })),
-                    )}
-                  </tbody>
-                </table>
-              </div>
+              ${stepTable(
+                items.map((each) =>
+                  rowOf(each, request, flapsAt(each), address({ monitor: each.monitor })),
+                ),
+              )}
               ${next_cursor !== null && moreLink(address({ cursor: next_cursor }), 'Earlier')}
             `
         }
@@ -258,49 +245,40 @@ async function nothing({ ask }: MembersRequest, state: State): Promise<Html> {
 }
 
 /** `href`: the incidents of its monitor, for which it stands. */
-function rowOf(
-  incident: Listed,
-  { times, now }: MembersRequest,
-  flaps: number,
-  href: string,
-): Html {
+function rowOf(incident: Listed, { times, now }: MembersRequest, flaps: number, href: string) {
   const { id, monitor_name, cause, started_at, resolved_at, seen_from, confirmed_from } = incident;
   const { open, acknowledged_at, acknowledged_by, times: count = 1 } = incident;
   const long = (resolved_at === null ? now : Date.parse(resolved_at)) - Date.parse(started_at);
   const from = (isOfJob(incident) ? [] : [seen_from, confirmed_from])
     .flatMap((probe) => (probe === null ? [] : [shortName(probe.continent)]))
     .join(', ');
-  return html`
-    <tr id="incident-${id}" data-row>
-      <td data-label="State">
-        ${
-          acknowledged_at === null
-            ? stateOf(incident)
-            : html`
-              <span>
-                ${stateOf(incident)}
-                <span class="note">
-                  ${icon('check')}${acknowledged_by ?? 'someone'}${
-                    open && html`, ${minutes(now - Date.parse(acknowledged_at))}`
-                  }
-                </span>
-              </span>
-            `
-        }
-      </td>
-      <td data-label="Monitor">
-        <span>
-          <a class="row-link" href="/incidents/${id}">${monitor_name}</a>
-          ${count > 1 && html` · <a href="${safeUrl(href)}">${count} times</a>`}
-          ${flapping(flaps)}
-        </span>
-      </td>
-      <td data-label="Cause">${cause ?? '–'}</td>
-      <td data-label="Started">${times.moment(started_at)}</td>
-      <td data-label="Duration" class="number">${durationText(long)}</td>
-      <td data-label="Detected from">${from === '' ? 'the job' : from}</td>
-    </tr>
-  `;
+  return {
+    id: `incident-${id}`,
+    State:
+      acknowledged_at === null
+        ? stateOf(incident)
+        : html`
+          <span>
+            ${stateOf(incident)}
+            <span class="note">
+              ${icon('check')}${acknowledged_by ?? 'someone'}${
+                open && html`, ${minutes(now - Date.parse(acknowledged_at))}`
+              }
+            </span>
+          </span>
+        `,
+    Monitor: html`
+      <span>
+        <a class="row-link" href="/incidents/${id}">${monitor_name}</a>
+        ${count > 1 && html` · <a href="${safeUrl(href)}">${count} times</a>`}
+        ${flapping(flaps)}
+      </span>
+    `,
+    Cause: cause ?? '–',
+    Started: times.moment(started_at),
+    Duration: number(durationText(long)),
+    'Detected from': from === '' ? 'the job' : from,
+  };
 }
 
 function stateOf({ open, confirmed_at }: Listed): Html {

@@ -4,6 +4,7 @@ import { sampleLanes } from '../../web/charts.ts';
 import { byContinent, heading, stateMark } from '../../web/elements.ts';
 import { type Html, html } from '../../web/html.ts';
 import { type Page, show } from '../../web/page.ts';
+import { table } from '../../web/tables.ts';
 import { timesIn } from '../../web/times.ts';
 import { worldMap } from './evidence.ts';
 import { isOfJob, verdictNotice } from './verdict.ts';
@@ -79,31 +80,14 @@ export const sharedIncident: Page = {
           ${
             rows.length > 0 &&
             html`
-              <div class="table-card">
-                <table class="cards">
-                  <thead>
-                    <tr>
-                      <th scope="col">Continent</th>
-                      <th scope="col">Verdict</th>
-                      <th scope="col">Checked at</th>
-                      <th scope="col">Cause</th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    ${rows.map(
-                      (check) =>
-                        html`
-                          <tr>
-                            <td data-label="Continent">${check.continent}</td>
-                            <td data-label="Verdict">${verdictMark(check.outcome)}</td>
-                            <td data-label="Checked at">${times.precise(check.at.getTime())}</td>
-                            <td data-label="Cause">${check.cause ?? '–'}</td>
-                          </tr>
-                        `,
-                    )}
-                  </tbody>
-                </table>
-              </div>
+              ${table(
+                rows.map((check) => ({
+                  Continent: check.continent,
+                  Verdict: verdictMark(check.outcome),
+                  'Checked at': times.precise(check.at.getTime()),
+                  Cause: check.cause ?? '–',
+                })),
+              )}
               <section class="card">
                 <h2>By continent</h2>
                 ${worldMap(

@@ -8,6 +8,7 @@ import { noForm } from '../../web/form-data.ts';
 import { freshForm, textField } from '../../web/forms.ts';
 import { type Html, html, icon, safeUrl } from '../../web/html.ts';
 import { type MembersRequest, type Page, show } from '../../web/page.ts';
+import { stepTable } from '../../web/tables.ts';
 import { listMaintenanceByTime, maintenanceRows } from '../contract.ts';
 import { titleFrom } from './parts.ts';
 
@@ -78,20 +79,7 @@ export const maintenancePage: Page = {
               </div>
             `
             : html`
-              <div class="table-card">
-                <table class="cards">
-                  <thead>
-                    <tr>
-                      <th scope="col">Status</th>
-                      <th scope="col">Window</th>
-                      <th scope="col">${over ? 'Last time' : 'When'}</th>
-                      <th scope="col">Repeats</th>
-                      <th scope="col">Affects</th>
-                    </tr>
-                  </thead>
-                  <tbody>${rows}</tbody>
-                </table>
-              </div>
+              ${stepTable(rows)}
             `
         }
         ${pageLinks(over ? listed.over : listed.running + listed.coming, page, over)}
@@ -132,7 +120,7 @@ type Listed = OutputOf<typeof listMaintenanceByTime>;
 
 type Row = Listed['items'][number];
 
-function rowOf(row: Row, { times, now }: MembersRequest): Html {
+function rowOf(row: Row, { times, now }: MembersRequest) {
   const { id, state, starts_at, ends_at, repeats } = row;
   const [from, to] = [Date.parse(starts_at), Date.parse(ends_at)];
   const near =
@@ -141,22 +129,19 @@ function rowOf(row: Row, { times, now }: MembersRequest): Html {
       : state === 'coming'
         ? `in ${durationText(from - now)}`
         : null;
-  return html`
-    <tr id="window-${id}" data-row>
-      <td data-label="Status">${windowMark(state)}</td>
-      <td data-label="Window">
-        <a class="row-link" href="/maintenance/${id}">${titleOfRow(row)}</a>
-      </td>
-      <td data-label="${state === 'over' ? 'Last time' : 'When'}">
-        <span>
-          ${times.span(starts_at, ends_at)}
-          ${near !== null && html`<span class="note">${near}</span>`}
-        </span>
-      </td>
-      <td data-label="Repeats">${repeats === null ? 'Does not repeat' : capital(repeats)}</td>
-      <td data-label="Affects">${coversText(row)}</td>
-    </tr>
-  `;
+  return {
+    id: `window-${id}`,
+    Status: windowMark(state),
+    Window: html`<a class="row-link" href="/maintenance/${id}">${titleOfRow(row)}</a>`,
+    [state === 'over' ? 'Last time' : 'When']: html`
+      <span>
+        ${times.span(starts_at, ends_at)}
+        ${near !== null && html`<span class="note">${near}</span>`}
+      </span>
+    `,
+    Repeats: repeats === null ? 'Does not repeat' : capital(repeats),
+    Affects: coversText(row),
+  };
 }
 
 function titleOfRow({ name, covers, monitors, groups }: Row): string {

@@ -6,6 +6,7 @@ import { formOf } from '../../web/form-data.ts';
 import { freshForm, selectField, textField } from '../../web/forms.ts';
 import { type Html, html, query } from '../../web/html.ts';
 import { type MembersRequest, type Page, show } from '../../web/page.ts';
+import { number, stepTable } from '../../web/tables.ts';
 import { getMonitorChoices } from '../contract.ts';
 
 const outcomeWords = { ok: 'Passed', fail: 'Failed', unknown: 'Inconclusive' } as const;
@@ -137,45 +138,28 @@ async function filterForm({ ask, path }: MembersRequest, filter: Filter): Promis
 
 type Check = OutputOf<typeof getMonitorChecks>['items'][number];
 
-function tableOf(items: readonly Check[], request: MembersRequest): Html {
-  return html`
-  <div class="table-card">
-    <table class="cards">
-      <thead>
-        <tr>
-          <th scope="col">Time</th>
-          <th scope="col">Outcome</th>
-          <th scope="col" class="number">Response</th>
-          <th scope="col">Location</th>
-          <th scope="col">Phases</th>
-        </tr>
-      </thead>
-      <tbody>${items.map((each) => rowOf(each, request))}</tbody>
-    </table>
-  </div>
-`;
-}
-
-function rowOf(check: Check, { times }: MembersRequest): Html {
-  const { at, took_ms, place_name, probe, cause } = check;
-  const outcome = checkOutcomes.find((each) => each === check.outcome) ?? 'unknown';
-  return html`
-    <tr data-row>
-      <td data-label="Time">${times.whole(at)}</td>
-      <td data-label="Outcome">
-        ${stateMark(outcomeStates[outcome], outcomeWords[outcome])}
-        ${cause !== null && html`<code>${cause}</code>`}
-      </td>
-      <td data-label="Response" class="number">${msText(took_ms)}</td>
-      <td data-label="Location">
-        <span class="stacked">
-          <span>${place_name}</span>
-          <span class="softer">${probe}</span>
-        </span>
-      </td>
-      <td data-label="Phases">${phasesText(check)}</td>
-    </tr>
-  `;
+function tableOf(items: readonly Check[], { times }: MembersRequest): Html {
+  return stepTable(
+    items.map((check) => {
+      const { at, took_ms, place_name, probe, cause } = check;
+      const outcome = checkOutcomes.find((each) => each === check.outcome) ?? 'unknown';
+      return {
+        Time: times.whole(at),
+        Outcome: [
+          stateMark(outcomeStates[outcome], outcomeWords[outcome]),
+          cause !== null && html`<code>${cause}</code>`,
+        ],
+        Response: number(msText(took_ms)),
+        Location: html`
+          <span class="stacked">
+            <span>${place_name}</span>
+            <span class="softer">${probe}</span>
+          </span>
+        `,
+        Phases: phasesText(check),
+      };
+    }),
+  );
 }
 
 function phasesText({ phases }: Check): string {

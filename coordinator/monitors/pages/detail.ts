@@ -29,6 +29,7 @@ import {
 } from '../../web/elements.ts';
 import { type Html, html, icon, type Part, query } from '../../web/html.ts';
 import { type MembersRequest, type Page, type PageAnswer, show } from '../../web/page.ts';
+import { number, stepTable } from '../../web/tables.ts';
 import { rotatePingAddress } from '../contract.ts';
 import { flappingNow, minUptimeMs } from '../status.ts';
 import { addressFor, addressPart, pingList, rotateForm, runFigures } from './heartbeat.ts';
@@ -395,43 +396,27 @@ function responseFigures({ series, percentiles }: Results): Html {
   `;
 }
 
-function incidentsOf(items: Incidents, request: MembersRequest): Html {
+function incidentsOf(items: Incidents, { times, now }: MembersRequest): Html {
   return items.length === 0
     ? html`<p class="nothing card">No incidents in this time</p>`
-    : html`
-      <div class="table-card">
-        <table class="cards">
-          <thead>
-            <tr>
-              <th scope="col">State</th>
-              <th scope="col">Started</th>
-              <th scope="col">Cause</th>
-              <th scope="col" class="number">Duration</th>
-            </tr>
-          </thead>
-          <tbody>${items.map((each) => incidentRow(each, request))}</tbody>
-        </table>
-      </div>
-    `;
-}
-
-function incidentRow(incident: Incidents[number], { times, now }: MembersRequest): Html {
-  const { id, open, confirmed_at, cause, started_at, resolved_at } = incident;
-  const mark = open
-    ? stateMark(confirmed_at === null ? 'verifying' : 'down')
-    : stateMark(
-        confirmed_at === null ? 'unknown' : 'up',
-        confirmed_at === null ? 'Not confirmed' : 'Resolved',
+    : stepTable(
+        items.map(({ id, open, confirmed_at, cause, started_at, resolved_at }) => {
+          const mark = open
+            ? stateMark(confirmed_at === null ? 'verifying' : 'down')
+            : stateMark(
+                confirmed_at === null ? 'unknown' : 'up',
+                confirmed_at === null ? 'Not confirmed' : 'Resolved',
+              );
+          const end = resolved_at === null ? now : Date.parse(resolved_at);
+          return {
+            id: `incident-${id}`,
+            State: mark,
+            Started: html`
+              <a class="row-link" href="/incidents/${id}">${times.whole(started_at)}</a>
+            `,
+            Cause: cause ?? '–',
+            Duration: number(durationText(end - Date.parse(started_at))),
+          };
+        }),
       );
-  const long = (resolved_at === null ? now : Date.parse(resolved_at)) - Date.parse(started_at);
-  return html`
-    <tr id="incident-${id}" data-row>
-      <td data-label="State">${mark}</td>
-      <td data-label="Started">
-        <a class="row-link" href="/incidents/${id}">${times.whole(started_at)}</a>
-      </td>
-      <td data-label="Cause">${cause ?? '–'}</td>
-      <td data-label="Duration" class="number">${durationText(long)}</td>
-    </tr>
-  `;
 }

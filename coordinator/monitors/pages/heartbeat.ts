@@ -5,6 +5,7 @@ import { durationText } from '../../../shared/base/time.ts';
 import { figure, linkButton, stateMark } from '../../web/elements.ts';
 import { type Html, html, icon } from '../../web/html.ts';
 import { type MembersRequest, type Page, seeOther } from '../../web/page.ts';
+import { number, table } from '../../web/tables.ts';
 import type { Times } from '../../web/times.ts';
 import { getPingAddress, rotatePingAddress } from '../contract.ts';
 
@@ -76,51 +77,27 @@ type Ping = OutputOf<typeof getMonitorPings>['items'][number];
 export function pingList(pings: readonly Ping[], times: Times): Html {
   return pings.length === 0
     ? html`<p class="nothing">No ping yet. Monitoring starts with the first successful one.</p>`
-    : html`
-      <div class="table-card">
-        <table class="cards">
-          <thead>
-            <tr>
-              <th scope="col">When</th>
-              <th scope="col">Kind</th>
-              <th scope="col" class="number">Run time</th>
-              <th scope="col">Message</th>
-              <th scope="col">Received by</th>
-            </tr>
-          </thead>
-          <tbody>
-            ${pings.map(
-              (ping) =>
-                html`
-                  <tr id="ping-${ping.id}">
-                    <td data-label="When">${times.moment(ping.at)}</td>
-                    <td data-label="Kind">${markOf(ping)}</td>
-                    <td data-label="Run time" class="number">
-                      ${ping.run_ms === null ? '–' : durationText(ping.run_ms)}
-                    </td>
-                    <td data-label="Message">
-                      ${
-                        ping.body === ''
-                          ? html`<span class="softer">nothing</span>`
-                          : html`
-                            <details>
-                              <summary>
-                                ${ping.body.slice(0, 60)}
-                                ${ping.body.length > 60 && '…'}
-                              </summary>
-                              <pre>${ping.body}</pre>
-                            </details>
-                          `
-                      }
-                    </td>
-                    <td data-label="Received by">${ping.received_by}</td>
-                  </tr>
-                `,
-            )}
-          </tbody>
-        </table>
-      </div>
-    `;
+    : table(
+        pings.map((ping) => ({
+          id: `ping-${ping.id}`,
+          When: times.moment(ping.at),
+          Kind: markOf(ping),
+          'Run time': number(ping.run_ms === null ? '–' : durationText(ping.run_ms)),
+          Message:
+            ping.body === ''
+              ? html`<span class="softer">nothing</span>`
+              : html`
+                <details>
+                  <summary>
+                    ${ping.body.slice(0, 60)}
+                    ${ping.body.length > 60 && '…'}
+                  </summary>
+                  <pre>${ping.body}</pre>
+                </details>
+              `,
+          'Received by': ping.received_by,
+        })),
+      );
 }
 
 function markOf({ kind, exit_code }: Ping): Html {

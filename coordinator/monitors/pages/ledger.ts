@@ -3,6 +3,7 @@ import type { OutputOf } from '../../../shared/api/operation.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import { type State, stateMark, states, stateWords } from '../../web/elements.ts';
 import { type Html, html, joined, type Part } from '../../web/html.ts';
+import { number, table } from '../../web/tables.ts';
 import type { Times } from '../../web/times.ts';
 
 export type Ledger = OutputOf<typeof getMonitorLedger>;
@@ -96,35 +97,15 @@ export function ledgerTable(ledger: Ledger, times: Times): Html {
   const shown = ledger.stretches.slice(0, maxRows);
   const hidden = ledger.stretches.length - shown.length + ledger.left_out;
   return html`
-    <div class="table-card">
-      <table class="cards">
-        <thead>
-          <tr>
-            <th scope="col">From</th>
-            <th scope="col">Until</th>
-            <th scope="col">State</th>
-            <th scope="col" class="number">Duration</th>
-            <th scope="col">Reason</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${shown.map(
-            (stretch, at) =>
-              html`
-                <tr>
-                  <td data-label="From">${times.whole(stretch.from)}</td>
-                  <td data-label="Until">${at === 0 ? 'now' : times.whole(stretch.to)}</td>
-                  <td data-label="State">${stateMark(stateOf(stretch.state))}</td>
-                  <td data-label="Duration" class="number">
-                    ${durationText(Date.parse(stretch.to) - Date.parse(stretch.from))}
-                  </td>
-                  <td data-label="Reason">${why(stretch)}</td>
-                </tr>
-              `,
-          )}
-        </tbody>
-      </table>
-    </div>
+    ${table(
+      shown.map((stretch, at) => ({
+        From: times.whole(stretch.from),
+        Until: at === 0 ? 'now' : times.whole(stretch.to),
+        State: stateMark(stateOf(stretch.state)),
+        Duration: number(durationText(Date.parse(stretch.to) - Date.parse(stretch.from))),
+        Reason: why(stretch),
+      })),
+    )}
     ${
       hidden > 0 &&
       html`<p class="soft">${hidden} older entries are in the sum but not in this list.</p>`

@@ -4,6 +4,7 @@ import { listDomains } from '../../registrations/contract.ts';
 import { figure, heading, stateMark } from '../../web/elements.ts';
 import { type Html, html, type Part } from '../../web/html.ts';
 import { type MembersRequest, type Page, show } from '../../web/page.ts';
+import { table } from '../../web/tables.ts';
 import { listCertificates } from '../contract.ts';
 
 type Certificate = OutputOf<typeof listCertificates>['items'][number];
@@ -75,52 +76,30 @@ const list: Page = {
 
 function endingsTable(
   caption: string,
-  by: string,
-  endings: readonly Ending[],
-  request: MembersRequest,
-): Html {
-  return html`
-  <div class="table-card">
-    <table class="cards">
-      <caption class="unseen">${caption}</caption>
-      <thead>
-        <tr>
-          <th scope="col">Expires in</th>
-          <th scope="col">Expires</th>
-          <th scope="col">Monitors</th>
-          <th scope="col">${by}</th>
-        </tr>
-      </thead>
-      <tbody>${endings.map((ending) => rowOf(ending, by, request))}</tbody>
-    </table>
-  </div>
-`;
-}
-
-function rowOf(
-  { ends_at, monitors, by }: Ending,
   byLabel: string,
+  endings: readonly Ending[],
   { times, now }: MembersRequest,
 ): Html {
-  const days = daysUntil(Date.parse(ends_at), now);
-  const left = daysLeft(ends_at, now);
-  return html`
-    <tr>
-      <td data-label="Expires in">
-        ${days >= soonDays ? left : stateMark(days < 0 ? 'down' : 'verifying', left)}
-      </td>
-      <td data-label="Expires">${times.day(ends_at)}</td>
-      <td data-label="Monitors">
-        <div>
-          ${monitors.map(
-            ({ monitor, name }, nth) =>
-              html`${nth > 0 && ', '}<a href="/monitors/${monitor}">${name}</a>`,
-          )}
-        </div>
-      </td>
-      <td data-label="${byLabel}">${by}</td>
-    </tr>
-  `;
+  return table(
+    endings.map(({ ends_at, monitors, by }) => {
+      const days = daysUntil(Date.parse(ends_at), now);
+      const left = daysLeft(ends_at, now);
+      return {
+        'Expires in': days >= soonDays ? left : stateMark(days < 0 ? 'down' : 'verifying', left),
+        Expires: times.day(ends_at),
+        Monitors: html`
+          <div>
+            ${monitors.map(
+              ({ monitor, name }, nth) =>
+                html`${nth > 0 && ', '}<a href="/monitors/${monitor}">${name}</a>`,
+            )}
+          </div>
+        `,
+        [byLabel]: by,
+      };
+    }),
+    caption,
+  );
 }
 
 /** Groups by certificate: one renewal replaces it everywhere. */

@@ -1,0 +1,74 @@
+import { type Html, html, type Part } from './html.ts';
+
+/** A cell at the end of its column. */
+class Ending {
+  readonly inside: Part;
+  readonly isLabelled: boolean;
+
+  constructor(inside: Part, isLabelled: boolean) {
+    this.inside = inside;
+    this.isLabelled = isLabelled;
+  }
+}
+
+/** A cell of a column of numbers. */
+export function number(inside: Part): Ending {
+  return new Ending(inside, true);
+}
+
+/** A cell of buttons, which say themselves what they do: only screen readers hear its heading. */
+export function acts(inside: Part): Ending {
+  return new Ending(inside, false);
+}
+
+/** Heading → cell, the same headings in each row; `id` is that of the row itself. */
+type Row = { readonly id?: string; readonly [heading: string]: Part | Ending };
+
+/**
+ * A list with a heading for each column. On narrow screens each row is a card, and each of its cells
+ * says its heading. Without a row there is nothing.
+ */
+export function table(rows: readonly Row[], caption?: string): Html {
+  return tableOf(rows, false, caption);
+}
+
+/** A list from row to row of which the keys j and k go. */
+export function stepTable(rows: readonly Row[]): Html {
+  return tableOf(rows, true);
+}
+
+function tableOf(rows: readonly Row[], steps: boolean, caption?: string): Html {
+  const all = rows.map(({ id, ...cells }) => ({ id, cells: Object.entries(cells) }));
+  const [first] = all;
+  if (!first) return html``;
+  return html`
+    <div class="table-card">
+      <table class="cards">
+        ${caption && html`<caption class="unseen">${caption}</caption>`}
+        <thead><tr>${first.cells.map(headOf)}</tr></thead>
+        <tbody>${all.map(({ id, cells }) => rowOf(id, steps, cells.map(cellOf)))}</tbody>
+      </table>
+    </div>
+  `;
+}
+
+function rowOf(id: string | undefined, steps: boolean, cells: readonly Html[]): Html {
+  if (id) return html`<tr id="${id}"${steps && html` data-row`}>${cells}</tr>`;
+  return steps ? html`<tr data-row>${cells}</tr>` : html`<tr>${cells}</tr>`;
+}
+
+type Entry = readonly [heading: string, cell: Part | Ending];
+
+function headOf([heading, cell]: Entry): Html {
+  if (!(cell instanceof Ending)) return html`<th scope="col">${heading}</th>`;
+  return cell.isLabelled
+    ? html`<th scope="col" class="number">${heading}</th>`
+    : html`<th scope="col"><span class="unseen">${heading}</span></th>`;
+}
+
+function cellOf([heading, cell]: Entry): Html {
+  if (!(cell instanceof Ending)) return html`<td data-label="${heading}">${cell}</td>`;
+  return cell.isLabelled
+    ? html`<td data-label="${heading}" class="number">${cell.inside}</td>`
+    : html`<td class="number">${cell.inside}</td>`;
+}
