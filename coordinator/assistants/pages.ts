@@ -22,6 +22,7 @@ import {
   seeOther,
   show,
 } from '../web/page.ts';
+import { acts, stepTable } from '../web/tables.ts';
 import {
   connectAssistant,
   disconnectAssistant,
@@ -133,21 +134,7 @@ export async function connectedAssistants(request: MembersRequest): Promise<Html
       ${
         items.length > 0 &&
         html`
-          <div class="table-card">
-            <table class="cards">
-              <thead>
-                <tr>
-                  <th scope="col">Assistant</th>
-                  <th scope="col">Access</th>
-                  ${manages && html`<th scope="col">Owner</th>`}
-                  <th scope="col">Last used</th>
-                  <th scope="col">Connected</th>
-                  <th scope="col"><span class="unseen">Disconnect</span></th>
-                </tr>
-              </thead>
-              <tbody>${items.map((each) => rowOf(each, request, manages))}</tbody>
-            </table>
-          </div>
+          ${stepTable(items.map((each) => rowOf(each, request, manages)))}
           ${more}
         `
       }
@@ -164,24 +151,23 @@ export async function connectedAssistants(request: MembersRequest): Promise<Html
 
 type Connection = OutputOf<typeof getConnection>;
 
-function rowOf(connection: Connection, request: MembersRequest, manages: boolean): Html {
+function rowOf(connection: Connection, request: MembersRequest, manages: boolean) {
   const { id, client, redirect_host, created_at } = connection;
-  return html`
-    <tr id="assistant-${id}" data-row>
-      <td data-label="Assistant">
-        <span class="stacked"><b>${client}</b><span class="softer">${redirect_host}</span></span>
-      </td>
-      <td data-label="Access">${mayText(connection)}</td>
-      ${manages && html`<td data-label="Owner">${ownerOf(connection)}</td>`}
-      <td data-label="Last used">${usedOf(connection, request)}</td>
-      <td data-label="Connected">${request.times.moment(created_at)}</td>
-      <td class="number">
-        <a class="button" href="/tokens/assistants/${id}/disconnect">
-          Disconnect<span class="unseen"> ${client}</span>
-        </a>
-      </td>
-    </tr>
-  `;
+  return {
+    id: `assistant-${id}`,
+    Assistant: html`
+      <span class="stacked"><b>${client}</b><span class="softer">${redirect_host}</span></span>
+    `,
+    Access: mayText(connection),
+    ...(manages && { Owner: ownerOf(connection) }),
+    'Last used': usedOf(connection, request),
+    Connected: request.times.moment(created_at),
+    Disconnect: acts(html`
+      <a class="button" href="/tokens/assistants/${id}/disconnect">
+        Disconnect<span class="unseen"> ${client}</span>
+      </a>
+    `),
+  };
 }
 
 function mayText({ may_change, scope }: Connection): Part {

@@ -10,8 +10,8 @@ import { formOf } from '../web/form-data.ts';
 import { attempt, type FormState, formSummary, freshForm, textField } from '../web/forms.ts';
 import { type Html, html, query } from '../web/html.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../web/page.ts';
+import { acts, stepTable } from '../web/tables.ts';
 
-type PingKey = OutputOf<typeof listPingKeys>['items'][number];
 type Made = OutputOf<typeof createPingKey>;
 
 /** Ping keys, the form of a new one below them; the key itself is shown once, by its answer. */
@@ -65,7 +65,7 @@ export const pingKeyPages: readonly Page[] = [
 const trail = [{ href: '/tokens', name: 'API & assistants' }];
 
 async function list(request: MembersRequest, state: FormState): Promise<PageAnswer> {
-  const { ask, query: asked } = request;
+  const { ask, query: asked, times } = request;
   const { items, next_cursor } = await ask(
     listPingKeys,
     asked.cursor === undefined ? {} : { cursor: asked.cursor },
@@ -81,7 +81,21 @@ async function list(request: MembersRequest, state: FormState): Promise<PageAnsw
           'With one key every heartbeat has an address that you know before it exists: the key and the external ID of the monitor.',
         trail,
       })}
-      ${items.length > 0 && table(items, request)}
+      ${stepTable(
+        items.map(({ id, name, shown, created_at, until, over }) => ({
+          id: `ping-key-${id}`,
+          Name: html`<b>${name}</b>`,
+          Key: html`<code>${shown}…</code>`,
+          Created: times.moment(created_at),
+          Ends:
+            until === null
+              ? 'Never'
+              : over
+                ? html`Ended ${times.moment(until)}`
+                : times.moment(until),
+          'Replace or end': acts(!over && buttons(id, name, until === null)),
+        })),
+      )}
       ${next_cursor !== null && moreLink(`/ping-keys${query({ cursor: next_cursor })}`, 'Earlier')}
       ${formSummary(state)}
       <form class="form after" method="post">
@@ -100,43 +114,7 @@ async function list(request: MembersRequest, state: FormState): Promise<PageAnsw
   });
 }
 
-function table(items: readonly PingKey[], request: MembersRequest): Html {
-  return html`
-  <div class="table-card">
-    <table class="cards">
-      <thead>
-        <tr>
-          <th scope="col">Name</th>
-          <th scope="col">Key</th>
-          <th scope="col">Created</th>
-          <th scope="col">Ends</th>
-          <th scope="col"><span class="unseen">Replace or end</span></th>
-        </tr>
-      </thead>
-      <tbody>${items.map((each) => rowOf(each, request))}</tbody>
-    </table>
-  </div>
-`;
-}
-
-function rowOf(
-  { id, name, shown, created_at, until, over }: PingKey,
-  { times }: MembersRequest,
-): Html {
-  return html`
-  <tr id="ping-key-${id}" data-row>
-    <td data-label="Name"><b>${name}</b></td>
-    <td data-label="Key"><code>${shown}…</code></td>
-    <td data-label="Created">${times.moment(created_at)}</td>
-    <td data-label="Ends">
-      ${until === null ? 'Never' : over ? html`Ended ${times.moment(until)}` : times.moment(until)}
-    </td>
-    <td class="number">${!over && acts(id, name, until === null)}</td>
-  </tr>
-`;
-}
-
-function acts(id: string, name: string, mayReplace: boolean): Html {
+function buttons(id: string, name: string, mayReplace: boolean): Html {
   return html`
   <div class="actions">
     ${

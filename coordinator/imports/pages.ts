@@ -20,6 +20,7 @@ import {
 } from '../web/forms.ts';
 import { type Html, html, query } from '../web/html.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../web/page.ts';
+import { table } from '../web/tables.ts';
 import { applyImport, previewImport, showImport, undoImport } from './contract.ts';
 
 type Import = OutputOf<typeof showImport>;
@@ -341,50 +342,23 @@ function applyForm({ id, variables }: Import, state: FormState): Html {
 
 function omissionTable({ omissions }: Import): Html {
   return html`
-  <section class="after">
-    <h2>Left out or changed</h2>
-    <div class="table-card">
-      <table class="cards">
-        <thead>
-          <tr><th scope="col">Reason</th><th scope="col">Where</th></tr>
-        </thead>
-        <tbody>
-          ${omissions.map(
-            ({ why, of }) => html`
-              <tr>
-                <td data-label="Reason">${capital(why)}</td>
-                <td data-label="Where">${of.join(', ')}</td>
-              </tr>
-            `,
-          )}
-        </tbody>
-      </table>
-    </div>
-  </section>
-`;
+    <section class="after">
+      <h2>Left out or changed</h2>
+      ${table(omissions.map(({ why, of }) => ({ Reason: capital(why), Where: of.join(', ') })))}
+    </section>
+  `;
 }
 
 function objectTable({ objects }: Import): Html {
   return html`
-  <section class="after">
-    <h2>Objects</h2>
-    <div class="table-card">
-      <table class="cards">
-        <thead>
-          <tr><th scope="col">Name</th><th scope="col">Kind</th></tr>
-        </thead>
-        <tbody>
-          ${objects.map(
-            ({ kind, name }) => html`
-              <tr>
-                <td data-label="Name"><b>${name}</b></td>
-                <td data-label="Kind">${kindNames[kind]?.[0] ?? kind}</td>
-              </tr>
-            `,
-          )}
-        </tbody>
-      </table>
-    </div>
-  </section>
-`;
+    <section class="after">
+      <h2>Objects</h2>
+      ${table(
+        objects.map(({ kind, name }) => ({
+          Name: html`<b>${name}</b>`,
+          Kind: kindNames[kind]?.[0] ?? kind,
+        })),
+      )}
+    </section>
+  `;
 }

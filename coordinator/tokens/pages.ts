@@ -13,8 +13,9 @@ import {
   selectField,
   textField,
 } from '../web/forms.ts';
-import { type Html, html, icon, type Part, query } from '../web/html.ts';
+import { html, icon, type Part, query } from '../web/html.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../web/page.ts';
+import { acts, stepTable } from '../web/tables.ts';
 import { createToken, getToken, listTokens, revokeToken } from './contract.ts';
 
 const nothing = html`
@@ -61,21 +62,7 @@ export const tokensPage: Page = {
             items.length === 0
               ? nothing
               : html`
-              <div class="table-card">
-                <table class="cards">
-                  <thead>
-                    <tr>
-                      <th scope="col">Name</th>
-                      <th scope="col">Access</th>
-                      ${manages(request) && html`<th scope="col">Owner</th>`}
-                      <th scope="col">Last used</th>
-                      <th scope="col">Expires</th>
-                      <th scope="col"><span class="unseen">Revoke</span></th>
-                    </tr>
-                  </thead>
-                  <tbody>${items.map((each) => rowOf(each, request))}</tbody>
-                </table>
-              </div>
+              ${stepTable(items.map((each) => rowOf(each, request)))}
               ${
                 next_cursor !== null &&
                 moreLink(`/tokens${query({ cursor: next_cursor })}`, 'Earlier')
@@ -95,30 +82,27 @@ function manages({ may }: MembersRequest): boolean {
 
 type Token = OutputOf<typeof getToken>;
 
-function rowOf(token: Token, request: MembersRequest): Html {
+function rowOf(token: Token, request: MembersRequest) {
   const { id, name, shown, over } = token;
-  return html`
-    <tr id="token-${id}" data-row>
-      <td data-label="Name">
-        <span class="stacked">
-          <b>${name}</b>
-          <span class="softer"><code>${shown}…</code></span>
-        </span>
-      </td>
-      <td data-label="Access">
-        ${over ? stateMark('unknown', 'Expired') : scopeText(token.scope)}
-      </td>
-      ${manages(request) && html`<td data-label="Owner">${ownerOf(token)}</td>`}
-      <td data-label="Last used">${usedOf(token, request)}</td>
-      <td data-label="Expires">${endOf(token, request)}</td>
-      <td class="number">
-        <a class="button" href="/tokens/${id}/revoke">
-          ${over ? 'Remove' : 'Revoke'}
-          <span class="unseen"> ${name}</span>
-        </a>
-      </td>
-    </tr>
-  `;
+  return {
+    id: `token-${id}`,
+    Name: html`
+      <span class="stacked">
+        <b>${name}</b>
+        <span class="softer"><code>${shown}…</code></span>
+      </span>
+    `,
+    Access: over ? stateMark('unknown', 'Expired') : scopeText(token.scope),
+    ...(manages(request) && { Owner: ownerOf(token) }),
+    'Last used': usedOf(token, request),
+    Expires: endOf(token, request),
+    Revoke: acts(html`
+      <a class="button" href="/tokens/${id}/revoke">
+        ${over ? 'Remove' : 'Revoke'}
+        <span class="unseen"> ${name}</span>
+      </a>
+    `),
+  };
 }
 
 function scopeText(scope: string): string {

@@ -8,6 +8,7 @@ import { formOf } from '../../web/form-data.ts';
 import { freshForm, hiddenField, textField } from '../../web/forms.ts';
 import { type Html, html, icon } from '../../web/html.ts';
 import { type MembersRequest, type Page, seeOther, show } from '../../web/page.ts';
+import { number, stepTable } from '../../web/tables.ts';
 import { listChannelKinds } from '../contract.ts';
 import {
   type Channel,
@@ -56,22 +57,7 @@ export const channelsPage: Page = {
               </a>
             `,
         })}
-        <div class="table-card">
-          <table class="cards">
-            <thead>
-              <tr>
-                <th scope="col">State</th>
-                <th scope="col">Channel</th>
-                <th scope="col">Monitors</th>
-                <th scope="col">Notify</th>
-                <th scope="col">Owner</th>
-                <th scope="col" class="number">p95 delivery</th>
-                <th scope="col" class="number">Last delivered</th>
-              </tr>
-            </thead>
-            <tbody>${items.map((each) => rowOf(each, kinds, request))}</tbody>
-          </table>
-        </div>
+        ${stepTable(items.map((each) => rowOf(each, kinds, request)))}
         ${
           next_cursor !== null &&
           moreLink(`/alerts?cursor=${encodeURIComponent(next_cursor)}`, 'More')
@@ -149,40 +135,37 @@ function sentenceOf(items: readonly Channel[], isMore: boolean, mail: boolean): 
 
 type Kinds = OutputOf<typeof listChannelKinds>;
 
-function rowOf(channel: Channel, { items: kinds, mail }: Kinds, { times }: MembersRequest): Html {
+function rowOf(channel: Channel, { items: kinds, mail }: Kinds, { times }: MembersRequest) {
   const { id, name, kind, owner, hours, delay_s, p95_ms, last_delivered_at, failure } = channel;
   const where = whereOf(channel, kinds);
   const isWell = ['up', 'pending', 'paused'].includes(channelStateOf(channel, mail).state);
-  return html`
-    <tr id="channel-${id}" data-row>
-      <td data-label="State">
-        <span>
-          ${channelMark(channel, mail)}
-          ${!isWell && failure !== null && html`<span class="note">${capital(failure)}</span>`}
+  return {
+    id: `channel-${id}`,
+    State: html`
+      <span>
+        ${channelMark(channel, mail)}
+        ${!isWell && failure !== null && html`<span class="note">${capital(failure)}</span>`}
+      </span>
+    `,
+    Channel: html`
+      <span>
+        <a class="row-link" href="/alerts/${id}">${name}</a>
+        <span class="note">
+          ${kindName(kinds, kind)}
+          ${
+            where !== undefined &&
+            where !== name &&
+            html`${' '}<span class="softer">·</span> ${where}`
+          }
         </span>
-      </td>
-      <td data-label="Channel">
-        <span>
-          <a class="row-link" href="/alerts/${id}">${name}</a>
-          <span class="note">
-            ${kindName(kinds, kind)}
-            ${
-              where !== undefined &&
-              where !== name &&
-              html`${' '}<span class="softer">·</span> ${where}`
-            }
-          </span>
-        </span>
-      </td>
-      <td data-label="Monitors">${capital(coversText(channel))}</td>
-      <td data-label="Notify">${capital(delayText(delay_s))}${hours !== null && ', in active hours'}</td>
-      <td data-label="Owner">${owner ?? 'Team'}</td>
-      <td data-label="p95 delivery" class="number">${p95Text(p95_ms)}</td>
-      <td data-label="Last delivered" class="number">
-        ${last_delivered_at === null ? '–' : times.ago(last_delivered_at)}
-      </td>
-    </tr>
-  `;
+      </span>
+    `,
+    Monitors: capital(coversText(channel)),
+    Notify: [capital(delayText(delay_s)), hours !== null && ', in active hours'],
+    Owner: owner ?? 'Team',
+    'p95 delivery': number(p95Text(p95_ms)),
+    'Last delivered': number(last_delivered_at === null ? '–' : times.ago(last_delivered_at)),
+  };
 }
 
 export const mute: Page = {

@@ -9,6 +9,7 @@ import { type FormState, refusedForm } from '../../web/forms.ts';
 import { type Html, html, type IconName, icon, joined, type Part } from '../../web/html.ts';
 import { mailMissingWords } from '../../web/layout.ts';
 import type { MembersRequest } from '../../web/page.ts';
+import { number, stepTable, table } from '../../web/tables.ts';
 import type { Times } from '../../web/times.ts';
 import type { explainNotifications, listChannelKinds } from '../contract.ts';
 
@@ -201,39 +202,20 @@ export function answerText({ status, class: kind }: Pick<Attempt, 'status' | 'cl
 }
 
 export function messageTable(channel: string, messages: readonly Message[], times: Times): Html {
-  return html`
-    <div class="table-card">
-      <table class="cards">
-        <thead>
-          <tr>
-            <th scope="col">Due</th>
-            <th scope="col">Message</th>
-            <th scope="col">State</th>
-            <th scope="col">Responses</th>
-            <th scope="col" class="number">Delivered in</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${messages.map(
-            (message) =>
-              html`
-                <tr id="message-${message.id}" data-row>
-                  <td data-label="Due">${times.moment(message.due_at)}</td>
-                  <td data-label="Message">
-                    <a class="row-link" href="/alerts/${channel}/messages/${message.id}">
-                      ${message.sentence}
-                    </a>
-                  </td>
-                  <td data-label="State">${messageMark(message)}</td>
-                  <td data-label="Responses"><span>${answersOf(message)}</span></td>
-                  <td data-label="Delivered in" class="number">${latencyOf(message)}</td>
-                </tr>
-              `,
-          )}
-        </tbody>
-      </table>
-    </div>
-  `;
+  return stepTable(
+    messages.map((message) => ({
+      id: `message-${message.id}`,
+      Due: times.moment(message.due_at),
+      Message: html`
+        <a class="row-link" href="/alerts/${channel}/messages/${message.id}">
+          ${message.sentence}
+        </a>
+      `,
+      State: messageMark(message),
+      Responses: html`<span>${answersOf(message)}</span>`,
+      'Delivered in': number(latencyOf(message)),
+    })),
+  );
 }
 
 function answersOf({ attempts, words }: Message): Part {
@@ -260,44 +242,22 @@ function latencyOf({ state, due_at, settled_at }: Message): string {
 }
 
 export function attemptTable({ attempts }: Message, times: Times): Html {
-  return html`
-    <div class="table-card">
-      <table class="cards">
-        <thead>
-          <tr>
-            <th scope="col">Attempt</th>
-            <th scope="col">At</th>
-            <th scope="col">Response</th>
-            <th scope="col">Result</th>
-            <th scope="col" class="number">Duration</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${attempts.map(
-            (attempt, at) =>
-              html`
-                <tr>
-                  <td data-label="Attempt">${at + 1}</td>
-                  <td data-label="At">${times.precise(attempt.at)}</td>
-                  <td data-label="Response">${answerText(attempt)}</td>
-                  <td data-label="Result">
-                    ${
-                      {
-                        delivered: 'delivered',
-                        retry: 'not delivered yet',
-                        refused: 'failed permanently',
-                      }[attempt.verdict] ?? attempt.verdict
-                    }
-                    ${attempt.words !== null && `: ${attempt.words}`}
-                  </td>
-                  <td data-label="Duration" class="number">${durationText(attempt.took_ms)}</td>
-                </tr>
-              `,
-          )}
-        </tbody>
-      </table>
-    </div>
-  `;
+  return table(
+    attempts.map((attempt, at) => ({
+      Attempt: at + 1,
+      At: times.precise(attempt.at),
+      Response: answerText(attempt),
+      Result: [
+        {
+          delivered: 'delivered',
+          retry: 'not delivered yet',
+          refused: 'failed permanently',
+        }[attempt.verdict] ?? attempt.verdict,
+        attempt.words !== null && `: ${attempt.words}`,
+      ],
+      Duration: number(durationText(attempt.took_ms)),
+    })),
+  );
 }
 
 /** Why was I notified, or why not (rule 40): for every channel, step by step. */

@@ -19,6 +19,7 @@ import {
 import { attempt, type FormState, formSummary, freshForm, textField } from '../../web/forms.ts';
 import { type Html, html, icon, type Part, query } from '../../web/html.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
+import { acts, number, stepTable } from '../../web/tables.ts';
 import {
   answerText,
   type Delivery,
@@ -175,21 +176,7 @@ function logOf(request: MembersRequest, webhook: Webhook, { items, next_cursor }
         items.length === 0
           ? html`<p class="nothing card">No events yet</p>`
           : html`
-            <div class="table-card">
-              <table class="cards">
-                <thead>
-                  <tr>
-                    <th scope="col">Event</th>
-                    <th scope="col">At</th>
-                    <th scope="col">State</th>
-                    <th scope="col" class="number">Attempts</th>
-                    <th scope="col">Response</th>
-                    ${maySend(request) && html`<th scope="col"><span class="unseen">Resend</span></th>`}
-                  </tr>
-                </thead>
-                <tbody>${items.map((each) => rowOf(request, webhook, each))}</tbody>
-              </table>
-            </div>
+            ${stepTable(items.map((each) => rowOf(request, webhook, each)))}
             ${
               next_cursor !== null &&
               moreLink(`${address}${query({ state, cursor: next_cursor })}`, 'Earlier')
@@ -200,44 +187,40 @@ function logOf(request: MembersRequest, webhook: Webhook, { items, next_cursor }
   `;
 }
 
-function rowOf(request: MembersRequest, webhook: Webhook, delivery: Delivery): Html {
+function rowOf(request: MembersRequest, webhook: Webhook, delivery: Delivery) {
   const { id, event, event_id, attempts, next_attempt_at, created_at } = delivery;
   const { times } = request;
-  return html`
-    <tr id="delivery-${id}" data-row>
-      <td data-label="Event">
-        <span class="stacked">
-          <b>${event}</b>
-          <span class="note">${event_id}</span>
-        </span>
-      </td>
-      <td data-label="At">${times.moment(created_at)}</td>
-      <td data-label="State">
-        <span class="stacked">
-          ${deliveryMark(delivery)}
-          ${
-            next_attempt_at !== null &&
-            attempts > 0 &&
-            html`<span class="note">next ${times.moment(next_attempt_at)}</span>`
-          }
-        </span>
-      </td>
-      <td data-label="Attempts" class="number">${attempts}</td>
-      <td data-label="Response">${answerOf(delivery)}</td>
-      ${
-        maySend(request) &&
-        html`
-          <td class="number">
-            <form method="post" action="/webhooks/${webhook.id}/deliveries/${id}/resend">
-              <button class="button"${!webhook.enabled && html` disabled`}>
-                Resend<span class="unseen"> ${event} ${event_id}</span>
-              </button>
-            </form>
-          </td>
-        `
-      }
-    </tr>
-  `;
+  return {
+    id: `delivery-${id}`,
+    Event: html`
+      <span class="stacked">
+        <b>${event}</b>
+        <span class="note">${event_id}</span>
+      </span>
+    `,
+    At: times.moment(created_at),
+    State: html`
+      <span class="stacked">
+        ${deliveryMark(delivery)}
+        ${
+          next_attempt_at !== null &&
+          attempts > 0 &&
+          html`<span class="note">next ${times.moment(next_attempt_at)}</span>`
+        }
+      </span>
+    `,
+    Attempts: number(attempts),
+    Response: answerOf(delivery),
+    ...(maySend(request) && {
+      Resend: acts(html`
+        <form method="post" action="/webhooks/${webhook.id}/deliveries/${id}/resend">
+          <button class="button"${!webhook.enabled && html` disabled`}>
+            Resend<span class="unseen"> ${event} ${event_id}</span>
+          </button>
+        </form>
+      `),
+    }),
+  };
 }
 
 function answerOf({ status, failure, answer, took_ms, state, attempts }: Delivery): Part {

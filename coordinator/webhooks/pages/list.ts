@@ -1,7 +1,8 @@
 import { createWebhook, listWebhooks } from '../../../shared/api/webhooks.ts';
 import { heading, linkButton, moreLink } from '../../web/elements.ts';
-import { type Html, html, query } from '../../web/html.ts';
+import { html, query } from '../../web/html.ts';
 import { type MembersRequest, type Page, show } from '../../web/page.ts';
+import { number, stepTable } from '../../web/tables.ts';
 import { eventsText, type Webhook, webhookMark, webhookName, webhookTrail } from './parts.ts';
 
 /** The organisation's webhooks, oldest first. */
@@ -34,19 +35,7 @@ export const webhooksPage: Page = {
           items.length === 0
             ? html`<p class="nothing card">No webhooks yet</p>`
             : html`
-              <div class="table-card">
-                <table class="cards">
-                  <thead>
-                    <tr>
-                      <th scope="col">State</th>
-                      <th scope="col">Webhook</th>
-                      <th scope="col">Events</th>
-                      <th scope="col" class="number">Last delivered</th>
-                    </tr>
-                  </thead>
-                  <tbody>${items.map((each) => rowOf(each, request))}</tbody>
-                </table>
-              </div>
+              ${stepTable(items.map((each) => rowOf(each, request)))}
               ${next_cursor !== null && moreLink(`/webhooks${query({ cursor: next_cursor })}`, 'More')}
             `
         }
@@ -55,21 +44,18 @@ export const webhooksPage: Page = {
   },
 };
 
-function rowOf(webhook: Webhook, { times }: MembersRequest): Html {
+function rowOf(webhook: Webhook, { times }: MembersRequest) {
   const { id, url, description, last_delivered_at } = webhook;
-  return html`
-    <tr id="webhook-${id}" data-row>
-      <td data-label="State">${webhookMark(webhook)}</td>
-      <td data-label="Webhook">
-        <span class="stacked">
-          <a class="row-link" href="/webhooks/${id}">${webhookName(webhook)}</a>
-          ${description !== '' && html`<span class="note">${new URL(url).host}</span>`}
-        </span>
-      </td>
-      <td data-label="Events">${eventsText(webhook)}</td>
-      <td data-label="Last delivered" class="number">
-        ${last_delivered_at === null ? '–' : times.ago(last_delivered_at)}
-      </td>
-    </tr>
-  `;
+  return {
+    id: `webhook-${id}`,
+    State: webhookMark(webhook),
+    Webhook: html`
+      <span class="stacked">
+        <a class="row-link" href="/webhooks/${id}">${webhookName(webhook)}</a>
+        ${description !== '' && html`<span class="note">${new URL(url).host}</span>`}
+      </span>
+    `,
+    Events: eventsText(webhook),
+    'Last delivered': number(last_delivered_at === null ? '–' : times.ago(last_delivered_at)),
+  };
 }
