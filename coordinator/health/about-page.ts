@@ -3,6 +3,7 @@ import { spark } from '../web/charts.ts';
 import { countText, heading, msText } from '../web/elements.ts';
 import { type Html, html, type Part } from '../web/html.ts';
 import { type Page, show } from '../web/page.ts';
+import { table } from '../web/tables.ts';
 import { timesIn } from '../web/times.ts';
 
 const nothing = show({
@@ -97,54 +98,24 @@ export const about: Page = {
               }
               <section class="after">
                 <h2>Day by day</h2>
-                <div class="table-card">
-                  <table class="cards">
-                    <thead>
-                      <tr>
-                        <th scope="col">Day</th>
-                        <th scope="col">Confirmed</th>
-                        <th scope="col">p50</th>
-                        <th scope="col">p95</th>
-                        <th scope="col">False alarms</th>
-                        <th scope="col">Only 2 continents</th>
-                        <th scope="col">Results lost</th>
-                        <th scope="col">Our own outages</th>
-                      </tr>
-                    </thead>
-                    <tbody>
-                      ${days
-                        .toReversed()
-                        .slice(0, tableDays)
-                        .map(
-                          (each) =>
-                            html`
-                              <tr>
-                                <td data-label="Day">
-                                  <b>${times.day(`${each.day}T12:00:00Z`)}</b>
-                                </td>
-                                <td data-label="Confirmed">${countText(each.confirmed)}</td>
-                                <td data-label="p50">${msText(each.p50_ms)}</td>
-                                <td data-label="p95">${msText(each.p95_ms)}</td>
-                                <td data-label="False alarms">${countText(each.false_by_word)}</td>
-                                <td data-label="Only 2 continents">${countText(each.doubted)}</td>
-                                <td data-label="Results lost">${countText(each.results_lost)}</td>
-                                <td data-label="Our own outages">
-                                  ${
-                                    each.own_outages === 0
-                                      ? 'None'
-                                      : html`
-                                        ${countText(each.own_outages)}, ${durationText(
-                                          each.own_outage_s * 1_000,
-                                        )}
-                                      `
-                                  }
-                                </td>
-                              </tr>
-                            `,
-                        )}
-                    </tbody>
-                  </table>
-                </div>
+                ${table(
+                  days
+                    .toReversed()
+                    .slice(0, tableDays)
+                    .map((each) => ({
+                      Day: html`<b>${times.day(`${each.day}T12:00:00Z`)}</b>`,
+                      Confirmed: countText(each.confirmed),
+                      p50: msText(each.p50_ms),
+                      p95: msText(each.p95_ms),
+                      'False alarms': countText(each.false_by_word),
+                      'Only 2 continents': countText(each.doubted),
+                      'Results lost': countText(each.results_lost),
+                      'Our own outages':
+                        each.own_outages === 0
+                          ? 'None'
+                          : `${countText(each.own_outages)}, ${durationText(each.own_outage_s * 1_000)}`,
+                    })),
+                )}
               </section>
             `
           }

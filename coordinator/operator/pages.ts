@@ -12,6 +12,7 @@ import {
 } from '../web/elements.ts';
 import { type Html, html, icon, type Part, query } from '../web/html.ts';
 import { type OperatorsRequest, type Page, seeOther, show } from '../web/page.ts';
+import { table } from '../web/tables.ts';
 import {
   dropSetAside,
   listNotices,
@@ -214,8 +215,7 @@ function noticesOf({ items }: Notices, { times }: OperatorsRequest): Html {
           ),
         ),
     ended.length > 0 &&
-      shortTable(
-        ['Ended in the last 7 days', 'Started', 'Ended'],
+      shortList(
         ended.map(
           ({ message, began_at, ended_at }) =>
             html`
@@ -226,6 +226,7 @@ function noticesOf({ items }: Notices, { times }: OperatorsRequest): Html {
               </tr>
             `,
         ),
+        endedTable,
         'notice list',
       ),
   );
@@ -239,10 +240,32 @@ function none(words: string): Html {
   return html`<p class="soft">${words}</p>`;
 }
 
-/** The shown rows of a list, and how to see the others. */
-function shortTable(columns: readonly string[], rows: readonly Html[], command: string): Html {
+/** The messages of notices head their cards: they need no label. */
+function endedTable(rows: readonly Html[]): Html {
   return html`
-    ${table(columns, rows.slice(0, maxRows))}
+    <div class="table-card">
+      <table class="cards">
+        <thead>
+          <tr>
+            <th scope="col">Ended in the last 7 days</th>
+            <th scope="col">Started</th>
+            <th scope="col">Ended</th>
+          </tr>
+        </thead>
+        <tbody>${rows}</tbody>
+      </table>
+    </div>
+  `;
+}
+
+/** The shown rows of a list, and how to see the others. */
+function shortList<Row>(
+  rows: readonly Row[],
+  tableOf: (shown: readonly Row[]) => Html,
+  command: string,
+): Html {
+  return html`
+    ${tableOf(rows.slice(0, maxRows))}
     ${
       rows.length > maxRows &&
       html`
@@ -252,17 +275,6 @@ function shortTable(columns: readonly string[], rows: readonly Html[], command: 
         </p>
       `
     }
-  `;
-}
-
-function table(columns: readonly string[], rows: readonly Html[]): Html {
-  return html`
-    <div class="table-card">
-      <table class="cards">
-        <thead><tr>${columns.map((each) => html`<th scope="col">${each}</th>`)}</tr></thead>
-        <tbody>${rows}</tbody>
-      </table>
-    </div>
   `;
 }
 
@@ -335,27 +347,21 @@ function organisationsOf({ items, next_cursor }: Organisations, { times }: Opera
     items.length === 0
       ? none('None')
       : table(
-          ['Name', 'Plan', 'Monitors', 'Members', 'Created'],
-          items.map(
-            ({ name, plan, monitors, members, created_at, ends_at }) =>
-              html`
-                <tr>
-                  <td data-label="Name">
-                    <span class="stacked">
-                      <b>${name}</b>
-                      ${
-                        ends_at !== null &&
-                        html`<span class="softer">will be deleted on ${times.day(ends_at)}</span>`
-                      }
-                    </span>
-                  </td>
-                  <td data-label="Plan">${plan.replace('_', '-')}</td>
-                  <td data-label="Monitors">${countText(monitors)}</td>
-                  <td data-label="Members">${countText(members)}</td>
-                  <td data-label="Created">${times.day(created_at)}</td>
-                </tr>
-              `,
-          ),
+          items.map(({ name, plan, monitors, members, created_at, ends_at }) => ({
+            Name: html`
+              <span class="stacked">
+                <b>${name}</b>
+                ${
+                  ends_at !== null &&
+                  html`<span class="softer">will be deleted on ${times.day(ends_at)}</span>`
+                }
+              </span>
+            `,
+            Plan: plan.replace('_', '-'),
+            Monitors: countText(monitors),
+            Members: countText(members),
+            Created: times.day(created_at),
+          })),
         ),
     next_cursor !== null &&
       moreLink(`/operator${query({ cursor: next_cursor })}`, 'More organisations'),
@@ -370,35 +376,26 @@ function probesOf(items: readonly Probe[], { times }: OperatorsRequest): Html {
     'Probes',
     inUse.length === 0
       ? none('No probes')
-      : shortTable(
-          ['State', 'Probe', 'Continent', 'Checks for', 'Version', 'Last seen'],
-          inUse.map(
-            (probe) =>
-              html`
-                <tr>
-                  <td data-label="State">
-                    <span>
-                      ${stateMark(...stateOf(probe))}
-                      ${
-                        probe.quarantined &&
-                        html`
-                          <span class="note">${probe.doubt ?? probe.quarantine_reason}</span>
-                        `
-                      }
-                    </span>
-                  </td>
-                  <td data-label="Probe"><b>${probe.name}</b></td>
-                  <td data-label="Continent">${probe.continent}</td>
-                  <td data-label="Checks for">
-                    ${probe.organisation === null ? 'All organisations' : 'One organisation'}
-                  </td>
-                  <td data-label="Version">${probe.version ?? '–'}</td>
-                  <td data-label="Last seen">
-                    ${probe.last_seen_at === null ? 'Never' : times.ago(probe.last_seen_at)}
-                  </td>
-                </tr>
-              `,
-          ),
+      : shortList(
+          inUse.map((probe) => ({
+            State: html`
+              <span>
+                ${stateMark(...stateOf(probe))}
+                ${
+                  probe.quarantined &&
+                  html`
+                    <span class="note">${probe.doubt ?? probe.quarantine_reason}</span>
+                  `
+                }
+              </span>
+            `,
+            Probe: html`<b>${probe.name}</b>`,
+            Continent: probe.continent,
+            'Checks for': probe.organisation === null ? 'All organisations' : 'One organisation',
+            Version: probe.version ?? '–',
+            'Last seen': probe.last_seen_at === null ? 'Never' : times.ago(probe.last_seen_at),
+          })),
+          table,
           'probe list',
         ),
   );
@@ -415,25 +412,20 @@ function refusedOf({ items }: OutputOf<typeof listRefused>, { times }: Operators
     'Rejected messages',
     items.length === 0
       ? none('None in the last 7 days')
-      : shortTable(
-          ['Day', 'From', 'Reason', 'Count', 'Last'],
-          items.map(
-            ({ day, probe, probe_name, reason, meaning, count, last_at }) =>
-              html`
-                <tr>
-                  <td data-label="Day">${day}</td>
-                  <td data-label="From"><span>${probe_name ?? probe}</span></td>
-                  <td data-label="Reason">
-                    <span class="stacked">
-                      <code>${reason}</code>
-                      <span class="softer">${meaning}</span>
-                    </span>
-                  </td>
-                  <td data-label="Count">${countText(count)}</td>
-                  <td data-label="Last">${times.moment(last_at)}</td>
-                </tr>
-              `,
-          ),
+      : shortList(
+          items.map(({ day, probe, probe_name, reason, meaning, count, last_at }) => ({
+            Day: day,
+            From: html`<span>${probe_name ?? probe}</span>`,
+            Reason: html`
+              <span class="stacked">
+                <code>${reason}</code>
+                <span class="softer">${meaning}</span>
+              </span>
+            `,
+            Count: countText(count),
+            Last: times.moment(last_at),
+          })),
+          table,
           'refused list',
         ),
   );
@@ -444,28 +436,19 @@ function setAsideOf({ items }: OutputOf<typeof listSetAside>, { times }: Operato
     'Failed messages',
     items.length === 0
       ? none('All messages were processed')
-      : shortTable(
-          ['Message', 'Reason', 'Bytes', 'Received'],
-          items.map(
-            ({ id, reason, bytes, at, retry_asked_at }) =>
-              html`
-                <tr>
-                  <td data-label="Message">
-                    <a href="/operator/set-aside/${id}">Message ${id}</a>
-                  </td>
-                  <td data-label="Reason">
-                    <span class="stacked">
-                      <span>${reason}</span>
-                      ${
-                        retry_asked_at !== null && html`<span class="softer">Retry requested</span>`
-                      }
-                    </span>
-                  </td>
-                  <td data-label="Bytes">${countText(bytes)}</td>
-                  <td data-label="Received">${times.moment(at)}</td>
-                </tr>
-              `,
-          ),
+      : shortList(
+          items.map(({ id, reason, bytes, at, retry_asked_at }) => ({
+            Message: html`<a href="/operator/set-aside/${id}">Message ${id}</a>`,
+            Reason: html`
+              <span class="stacked">
+                <span>${reason}</span>
+                ${retry_asked_at !== null && html`<span class="softer">Retry requested</span>`}
+              </span>
+            `,
+            Bytes: countText(bytes),
+            Received: times.moment(at),
+          })),
+          table,
           'set-aside list',
         ),
   );

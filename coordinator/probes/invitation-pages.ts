@@ -22,6 +22,7 @@ import {
 } from '../web/forms.ts';
 import { type Html, html, icon } from '../web/html.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../web/page.ts';
+import { acts, table } from '../web/tables.ts';
 
 const trail = [{ href: '/probes', name: 'Probes' }];
 
@@ -34,39 +35,22 @@ export async function openInvitations(request: MembersRequest): Promise<Html | n
   return html`
     <section>
       <div class="section-head"><h2>Pending invitations</h2></div>
-      <div class="table-card">
-        <table class="cards">
-          <thead>
-            <tr>
-              <th scope="col">Probe</th>
-              <th scope="col">Continent</th>
-              <th scope="col">Token</th>
-              <th scope="col">Expires</th>
-              <th scope="col"><span class="unseen">Revoke</span></th>
-            </tr>
-          </thead>
-          <tbody>
-            ${open.map(
-              ({ id, name, continent, shown, expires_at }) =>
-                html`
-                  <tr id="invitation-${id}">
-                    <td data-label="Probe"><a href="/probes/invitations/${id}">${name}</a></td>
-                    <td data-label="Continent">${continent}</td>
-                    <td data-label="Token"><code>${shown}…</code></td>
-                    <td data-label="Expires">${request.times.moment(expires_at)}</td>
-                    <td class="number">
-                      <form method="post" action="/probes/invitations/${id}/withdraw">
-                        <button class="button">
-                          Revoke<span class="unseen"> the invitation of ${name}</span>
-                        </button>
-                      </form>
-                    </td>
-                  </tr>
-                `,
-            )}
-          </tbody>
-        </table>
-      </div>
+      ${table(
+        open.map(({ id, name, continent, shown, expires_at }) => ({
+          id: `invitation-${id}`,
+          Probe: html`<a href="/probes/invitations/${id}">${name}</a>`,
+          Continent: continent,
+          Token: html`<code>${shown}…</code>`,
+          Expires: request.times.moment(expires_at),
+          Revoke: acts(html`
+            <form method="post" action="/probes/invitations/${id}/withdraw">
+              <button class="button">
+                Revoke<span class="unseen"> the invitation of ${name}</span>
+              </button>
+            </form>
+          `),
+        })),
+      )}
     </section>
   `;
 }

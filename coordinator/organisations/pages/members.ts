@@ -17,6 +17,7 @@ import {
 } from '../../web/forms.ts';
 import { type Html, html, icon } from '../../web/html.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
+import { acts, table } from '../../web/tables.ts';
 import {
   inviteMember,
   listInvitations,
@@ -206,58 +207,32 @@ export const membersPage: Page = {
             may(inviteMember) &&
             linkButton('/members/invite', 'Invite member', { main: true, symbol: 'add' }),
         })}
-        <div class="table-card">
-          <table class="cards">
-            <thead>
-              <tr>
-                <th scope="col">Name</th>
-                <th scope="col">E-mail</th>
-                <th scope="col">Role</th>
-                <th scope="col">Since</th>
-                ${
-                  may(membersSetMemberRole) &&
-                  html`<th scope="col"><span class="unseen">Change</span></th>`
-                }
-              </tr>
-            </thead>
-            <tbody>
-              ${items.map(
-                ({ id, name, email, role, joined_at }) =>
-                  html`
-                    <tr id="member-${id}">
-                      <td data-label="Name">
-                        ${name === '' ? '–' : name}
-                        ${id === caller.user && html` <b>you</b>`}
-                      </td>
-                      <td data-label="E-mail">${email}</td>
-                      <td data-label="Role">${capital(role)}</td>
-                      <td data-label="Since">${times.day(joined_at)}</td>
-                      ${
-                        may(membersSetMemberRole) &&
-                        html`
-                          <td class="number">
-                            <div class="actions">
-                              <a class="button" href="/members/${id}/role">
-                                Role<span class="unseen"> of ${email}</span>
-                              </a>
-                              ${
-                                id !== caller.user &&
-                                html`
-                                  <a class="button" href="/members/${id}/remove">
-                                    Remove<span class="unseen"> ${email}</span>
-                                  </a>
-                                `
-                              }
-                            </div>
-                          </td>
-                        `
-                      }
-                    </tr>
-                  `,
-              )}
-            </tbody>
-          </table>
-        </div>
+        ${table(
+          items.map(({ id, name, email, role, joined_at }) => ({
+            id: `member-${id}`,
+            Name: [name === '' ? '–' : name, id === caller.user && html` <b>you</b>`],
+            'E-mail': email,
+            Role: capital(role),
+            Since: times.day(joined_at),
+            ...(may(membersSetMemberRole) && {
+              Change: acts(html`
+                <div class="actions">
+                  <a class="button" href="/members/${id}/role">
+                    Role<span class="unseen"> of ${email}</span>
+                  </a>
+                  ${
+                    id !== caller.user &&
+                    html`
+                      <a class="button" href="/members/${id}/remove">
+                        Remove<span class="unseen"> ${email}</span>
+                      </a>
+                    `
+                  }
+                </div>
+              `),
+            }),
+          })),
+        )}
         ${await invitationsTable(request)}
         ${
           items.length > 1 &&
@@ -277,44 +252,27 @@ async function invitationsTable({ ask, may, times }: MembersRequest): Promise<Ht
   return html`
     <section class="after">
       <h2>Pending invitations</h2>
-      <div class="table-card">
-        <table class="cards">
-          <thead>
-            <tr>
-              <th scope="col">Address</th>
-              <th scope="col">Role</th>
-              <th scope="col">Invited by</th>
-              <th scope="col">Expires</th>
-              <th scope="col"><span class="unseen">Renew or revoke</span></th>
-            </tr>
-          </thead>
-          <tbody>
-            ${items.map(
-              ({ id, email, role, inviter, expires_at }) =>
-                html`
-                  <tr id="invitation-${id}">
-                    <td data-label="Address">${email}</td>
-                    <td data-label="Role">${capital(role)}</td>
-                    <td data-label="Invited by">${inviter ?? 'the operator'}</td>
-                    <td data-label="Expires">${times.moment(expires_at)}</td>
-                    <td class="number">
-                      <div class="actions">
-                        <a class="button" href="/members/invitations/${id}/renew">
-                          Renew<span class="unseen"> the invitation of ${email}</span>
-                        </a>
-                        <form method="post" action="/members/invitations/${id}/withdraw">
-                          <button class="button">
-                            Revoke<span class="unseen"> the invitation of ${email}</span>
-                          </button>
-                        </form>
-                      </div>
-                    </td>
-                  </tr>
-                `,
-            )}
-          </tbody>
-        </table>
-      </div>
+      ${table(
+        items.map(({ id, email, role, inviter, expires_at }) => ({
+          id: `invitation-${id}`,
+          Address: email,
+          Role: capital(role),
+          'Invited by': inviter ?? 'the operator',
+          Expires: times.moment(expires_at),
+          'Renew or revoke': acts(html`
+            <div class="actions">
+              <a class="button" href="/members/invitations/${id}/renew">
+                Renew<span class="unseen"> the invitation of ${email}</span>
+              </a>
+              <form method="post" action="/members/invitations/${id}/withdraw">
+                <button class="button">
+                  Revoke<span class="unseen"> the invitation of ${email}</span>
+                </button>
+              </form>
+            </div>
+          `),
+        })),
+      )}
     </section>
   `;
 }

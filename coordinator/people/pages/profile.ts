@@ -19,6 +19,7 @@ import {
   seeOther,
   show,
 } from '../../web/page.ts';
+import { acts, table } from '../../web/tables.ts';
 import type { Times } from '../../web/times.ts';
 import {
   changeEmail,
@@ -239,39 +240,22 @@ export const sessionsPage: Page = {
           actions: all,
           trail: [{ href: '/profile', name: 'Your profile' }],
         })}
-        <div class="table-card">
-          <table class="cards">
-            <thead>
-              <tr>
-                <th scope="col">Browser</th>
-                <th scope="col">Address</th>
-                <th scope="col">Last used</th>
-                <th scope="col">Signed in</th>
-                <th scope="col"><span class="unseen">Sign out</span></th>
-              </tr>
-            </thead>
-            <tbody>
-              ${items.map(
-                ({ id, device, address, last_used_at, created_at, is_this }) =>
-                  html`
-                    <tr id="session-${id}">
-                      <td data-label="Browser">${device}${is_this && html` <b>this browser</b>`}</td>
-                      <td data-label="Address">${address}</td>
-                      <td data-label="Last used">${is_this ? 'now' : times.ago(last_used_at)}</td>
-                      <td data-label="Signed in">${times.moment(created_at)}</td>
-                      <td class="number">
-                        <form method="post" action="/profile/sessions/${id}/end">
-                          <button class="button">
-                            Sign out<span class="unseen"> ${device}</span>
-                          </button>
-                        </form>
-                      </td>
-                    </tr>
-                  `,
-              )}
-            </tbody>
-          </table>
-        </div>
+        ${table(
+          items.map(({ id, device, address, last_used_at, created_at, is_this }) => ({
+            id: `session-${id}`,
+            Browser: [device, is_this && html` <b>this browser</b>`],
+            Address: address,
+            'Last used': is_this ? 'now' : times.ago(last_used_at),
+            'Signed in': times.moment(created_at),
+            'Sign out': acts(html`
+              <form method="post" action="/profile/sessions/${id}/end">
+                <button class="button">
+                  Sign out<span class="unseen"> ${device}</span>
+                </button>
+              </form>
+            `),
+          })),
+        )}
       `,
     });
   },

@@ -18,6 +18,7 @@ import {
   send,
   show,
 } from '../../web/page.ts';
+import { acts, table } from '../../web/tables.ts';
 import {
   addPasskey,
   beginPasskey,
@@ -71,46 +72,20 @@ export const passkeysPage: Page = {
             </p>
           `
         }
-        ${
-          items.length > 0 &&
-          html`
-            <div class="table-card">
-              <table class="cards">
-                <thead>
-                  <tr>
-                    <th scope="col">Name</th>
-                    <th scope="col">Stored</th>
-                    <th scope="col">Last used</th>
-                    <th scope="col">Added</th>
-                    <th scope="col"><span class="unseen">Remove</span></th>
-                  </tr>
-                </thead>
-                <tbody>
-                  ${items.map(
-                    ({ id, name, is_synced, created_at, last_used_at }) =>
-                      html`
-                        <tr id="passkey-${id}">
-                          <td data-label="Name">${name}</td>
-                          <td data-label="Stored">
-                            ${is_synced ? 'on your devices' : 'on one device'}
-                          </td>
-                          <td data-label="Last used">
-                            ${last_used_at === null ? 'Never' : times.ago(last_used_at)}
-                          </td>
-                          <td data-label="Added">${times.moment(created_at)}</td>
-                          <td class="number">
-                            <a class="button" href="/profile/passkeys/${id}/remove">
-                              Remove<span class="unseen"> ${name}</span>
-                            </a>
-                          </td>
-                        </tr>
-                      `,
-                  )}
-                </tbody>
-              </table>
-            </div>
-          `
-        }
+        ${table(
+          items.map(({ id, name, is_synced, created_at, last_used_at }) => ({
+            id: `passkey-${id}`,
+            Name: name,
+            Stored: is_synced ? 'on your devices' : 'on one device',
+            'Last used': last_used_at === null ? 'Never' : times.ago(last_used_at),
+            Added: times.moment(created_at),
+            Remove: acts(html`
+              <a class="button" href="/profile/passkeys/${id}/remove">
+                Remove<span class="unseen"> ${name}</span>
+              </a>
+            `),
+          })),
+        )}
       `,
     });
   },
