@@ -1,7 +1,8 @@
 import type { OutputOf } from '../../shared/api/operation.ts';
 import { listOwnOrganisations } from '../people/contract.ts';
 import { entryCard, entryPage, proofFirst } from '../people/pages/parts.ts';
-import { heading, linkButton, moreLink, notice } from '../web/elements.ts';
+import { confirm } from '../web/confirm.ts';
+import { linkButton, moreLink, notice } from '../web/elements.ts';
 import { formOf } from '../web/form-data.ts';
 import {
   attempt,
@@ -20,7 +21,6 @@ import {
   type PersonsRequest,
   type ShownPage,
   seeOther,
-  show,
 } from '../web/page.ts';
 import { acts, stepTable } from '../web/tables.ts';
 import {
@@ -193,15 +193,12 @@ export const disconnectPage: Page = {
       connection_id: request.path.connection_id,
     });
     const { client, redirect_host, created_at } = connection;
-    return show({
+    return confirm({
       title: `Disconnect ${client}`,
       place: 'tokens',
-      main: html`
-        ${heading({
-          sentence: `Disconnect ${client}?`,
-          below: 'It loses access at once. You can connect it again later.',
-          trail,
-        })}
+      below: 'It loses access at once. You can connect it again later.',
+      trail,
+      facts: html`
         <dl class="card settings lines">
           <div class="setting">
             <dt>Redirects to</dt>
@@ -224,11 +221,8 @@ export const disconnectPage: Page = {
             <dd>${usedOf(connection, request)}</dd>
           </div>
         </dl>
-        <form class="actions after" method="post">
-          <button class="button button-danger">${icon('delete')}Disconnect</button>
-          ${linkButton('/tokens', 'Cancel')}
-        </form>
       `,
+      act: 'Disconnect',
     });
   },
 };

@@ -4,6 +4,7 @@ import type { OutputOf } from '../../shared/api/operation.ts';
 import { changeMonitors, listDashboard } from '../monitors/contract.ts';
 import { monitorTable } from '../monitors/pages/monitor-table.ts';
 import { inputOf, viewOf } from '../monitors/pages/view.ts';
+import { confirm } from '../web/confirm.ts';
 import { heading, linkButton, pager, type State, stateMark, states } from '../web/elements.ts';
 import { formOf } from '../web/form-data.ts';
 import {
@@ -439,17 +440,13 @@ const deletePage: Page = {
   answer: async (request) => {
     const group = await request.ask(showGroup, { group_id: request.path.group_id });
     refuseUnlessMay(request, deleteGroup);
-    return show({
+    return confirm({
       title: `Delete ${group.name}`,
       place: 'groups',
-      main: html`
-        ${heading({ sentence: `Delete the group ${group.name}?`, trail: trailTo(group) })}
-        <div class="card">${goneWith(group)}</div>
-        <form class="actions after" method="post">
-          <button class="button button-danger">${icon('delete')}Delete group</button>
-          ${linkButton(`/groups/${group.id}`, 'Cancel')}
-        </form>
-      `,
+      sentence: `Delete the group ${group.name}?`,
+      trail: trailTo(group),
+      facts: html`<div class="card">${goneWith(group)}</div>`,
+      act: 'Delete group',
     });
   },
 };

@@ -2,6 +2,7 @@ import type { OutputOf } from '../../shared/api/operation.ts';
 import { listPingKeys } from '../../shared/api/ping-keys.ts';
 import { clientLines, connectedAssistants } from '../assistants/pages.ts';
 import { proofFirst } from '../people/pages/parts.ts';
+import { confirm } from '../web/confirm.ts';
 import { copyable, heading, linkButton, moreLink, notice, stateMark } from '../web/elements.ts';
 import { formOf } from '../web/form-data.ts';
 import {
@@ -13,7 +14,7 @@ import {
   selectField,
   textField,
 } from '../web/forms.ts';
-import { html, icon, type Part, query } from '../web/html.ts';
+import { html, type Part, query } from '../web/html.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../web/page.ts';
 import { acts, stepTable } from '../web/tables.ts';
 import { createToken, getToken, listTokens, revokeToken } from './contract.ts';
@@ -288,17 +289,15 @@ export const revokePage: Page = {
     const asked = proofFirst(request);
     if (asked) return asked;
     const { name, shown: begins, over } = token;
-    return show({
+    return confirm({
       title: `Revoke ${name}`,
       place: 'tokens',
-      main: html`
-        ${heading({
-          sentence: over ? `Remove ${name}?` : `Revoke ${name}?`,
-          below: over
-            ? 'It has expired. Removing it only clears this list.'
-            : 'It stops working at once, for every program that uses it. You cannot undo this.',
-          trail,
-        })}
+      sentence: over ? `Remove ${name}?` : `Revoke ${name}?`,
+      below: over
+        ? 'It has expired. Removing it only clears this list.'
+        : 'It stops working at once, for every program that uses it. You cannot undo this.',
+      trail,
+      facts: html`
         <dl class="card settings lines">
           <div class="setting">
             <dt>Starts with</dt>
@@ -317,14 +316,8 @@ export const revokePage: Page = {
             <dd>${usedOf(token, request)}</dd>
           </div>
         </dl>
-        <form class="actions after" method="post">
-          <button class="button button-danger">
-            ${icon('delete')}
-            ${over ? 'Remove token' : 'Revoke token'}
-          </button>
-          ${linkButton('/tokens', 'Cancel')}
-        </form>
       `,
+      act: over ? 'Remove token' : 'Revoke token',
     });
   },
 };

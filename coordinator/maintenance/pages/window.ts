@@ -8,6 +8,7 @@ import type { OutputOf } from '../../../shared/api/operation.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { capital } from '../../../shared/base/text.ts';
 import { durationText } from '../../../shared/base/time.ts';
+import { confirm } from '../../web/confirm.ts';
 import { heading, linkButton } from '../../web/elements.ts';
 import { refuseUnlessMay } from '../../web/forms.ts';
 import { type Html, html, icon, joined, type Part, safeUrl } from '../../web/html.ts';
@@ -210,23 +211,15 @@ const deletePage: Page = {
     const shown = await ofAddress(request);
     refuseUnlessMay(request, deleteMaintenanceWindow);
     const [{ id }, title] = [shown.window, titleOf(shown)];
-    return show({
+    return confirm({
       title: `Delete ${title}`,
       place: 'maintenance',
-      main: html`
-        ${heading({
-          sentence: `Delete ${title}?`,
-          below: `It will not run again${shown.state === 'running' ? ', and alerts of open incidents are sent now' : ''}. Past maintenance still counts as maintenance in uptime.`,
-          trail: [
-            { href: '/maintenance', name: 'Maintenance' },
-            { href: `/maintenance/${id}`, name: title },
-          ],
-        })}
-        <form class="actions" method="post">
-          <button class="button button-danger">${icon('delete')}Delete</button>
-          ${linkButton(`/maintenance/${id}`, 'Cancel')}
-        </form>
-      `,
+      below: `It will not run again${shown.state === 'running' ? ', and alerts of open incidents are sent now' : ''}. Past maintenance still counts as maintenance in uptime.`,
+      trail: [
+        { href: '/maintenance', name: 'Maintenance' },
+        { href: `/maintenance/${id}`, name: title },
+      ],
+      act: 'Delete',
     });
   },
 };

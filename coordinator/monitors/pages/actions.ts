@@ -5,10 +5,10 @@ import {
   unmuteMonitor,
   updateMonitor,
 } from '../../../shared/api/monitors.ts';
-import { heading, linkButton } from '../../web/elements.ts';
+import { confirm } from '../../web/confirm.ts';
 import { refuseUnlessMay } from '../../web/forms.ts';
 import { html, icon } from '../../web/html.ts';
-import { type MembersRequest, type Page, seeOther, show } from '../../web/page.ts';
+import { type MembersRequest, type Page, seeOther } from '../../web/page.ts';
 import type { Monitor } from './detail.ts';
 import { muteInputOf } from './monitor-table.ts';
 import { checkedFrom } from './settings.ts';
@@ -25,17 +25,12 @@ const deletePage: Page = {
   needs: 'member',
   answer: async (request) => {
     const monitor = await monitorOf(request, deleteMonitor);
-    const { id, name } = monitor;
-    return show({
-      title: `Delete ${name}`,
+    return confirm({
+      title: `Delete ${monitor.name}`,
       place: 'monitors',
-      main: html`
-        ${heading({ sentence: `Delete ${name}?`, below: trashWords, trail: trailTo(monitor) })}
-        <form class="actions" method="post">
-          <button class="button button-danger">${icon('delete')}Delete monitor</button>
-          ${linkButton(`/monitors/${id}`, 'Cancel')}
-        </form>
-      `,
+      below: trashWords,
+      trail: trailTo(monitor),
+      act: 'Delete monitor',
     });
   },
 };
@@ -135,22 +130,16 @@ function switching(verb: 'pause' | 'resume'): readonly Page[] {
         // Redirects also when someone else was faster.
         if (enabled !== (verb === 'pause'))
           return seeOther(`/monitors/${id}`, { said: `${name} ${done}` });
-        return show({
+        return confirm({
           title: `${Verb} ${name}`,
           place: 'monitors',
-          main: html`
-            ${heading({
-              sentence: `${Verb} ${name}?`,
-              below: verb === 'pause' ? pauseWords : resumeWords,
-              trail: trailTo(monitor),
-            })}
-            <form class="actions" method="post">
-              <button class="button button-main">
-                ${icon(verb === 'pause' ? 'pause' : 'play')}
-                ${Verb}
-              </button>
-              ${linkButton(`/monitors/${id}`, 'Cancel')}
-            </form>
+          below: verb === 'pause' ? pauseWords : resumeWords,
+          trail: trailTo(monitor),
+          act: html`
+            <button class="button button-main">
+              ${icon(verb === 'pause' ? 'pause' : 'play')}
+              ${Verb}
+            </button>
           `,
         });
       },

@@ -9,6 +9,7 @@ import { listMessages } from '../../../shared/api/notifications.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { capital } from '../../../shared/base/text.ts';
 import { durationText } from '../../../shared/base/time.ts';
+import { confirm } from '../../web/confirm.ts';
 import { figure, heading, linkButton, notice } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import {
@@ -259,24 +260,16 @@ const deletePage: Page = {
   needs: 'member',
   answer: async (request) => {
     const { id, name } = await deletable(request);
-    return show({
+    return confirm({
       title: `Delete ${name}`,
       place: 'alerts',
-      main: html`
-        ${heading({
-          sentence: `Delete ${name}?`,
-          below:
-            'It gets no more alerts, not even recoveries of open outages. Its past messages stay with each incident. To stop alerts for a while, turn it off instead.',
-          trail: [
-            { href: '/alerts', name: 'Alerts' },
-            { href: `/alerts/${id}`, name },
-          ],
-        })}
-        <form class="actions" method="post">
-          <button class="button button-danger">${icon('delete')}Delete channel</button>
-          ${linkButton(`/alerts/${id}`, 'Cancel')}
-        </form>
-      `,
+      below:
+        'It gets no more alerts, not even recoveries of open outages. Its past messages stay with each incident. To stop alerts for a while, turn it off instead.',
+      trail: [
+        { href: '/alerts', name: 'Alerts' },
+        { href: `/alerts/${id}`, name },
+      ],
+      act: 'Delete channel',
     });
   },
 };

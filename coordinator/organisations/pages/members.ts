@@ -3,6 +3,7 @@ import { Refusal } from '../../../shared/base/errors.ts';
 import { capital } from '../../../shared/base/text.ts';
 import { proofFirst } from '../../people/pages/parts.ts';
 import { leave, leavePage } from '../../people/pages/profile.ts';
+import { confirm } from '../../web/confirm.ts';
 import { heading, linkButton, notice } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import {
@@ -141,25 +142,17 @@ export const removePage: Page = {
 };
 
 function removing({ caller }: MembersRequest, member: Member, state: FormState): PageAnswer {
-  return show({
+  return confirm({
     title: `Remove ${calledOf(member)}`,
     place: 'members',
-    status: state.status,
-    main: html`
-      ${heading({
-        sentence: `Remove ${calledOf(member)} from ${caller.organisation.name}?`,
-        below: html`
-          ${member.email} loses access at once. Their tokens and their own channels are deleted;
-          monitors and everything else stay.
-        `,
-        trail,
-      })}
-      ${formSummary(state)}
-      <form class="actions" method="post">
-        <button class="button button-danger">${icon('delete')}Remove member</button>
-        ${linkButton('/members', 'Cancel')}
-      </form>
+    sentence: `Remove ${calledOf(member)} from ${caller.organisation.name}?`,
+    below: html`
+      ${member.email} loses access at once. Their tokens and their own channels are deleted;
+      monitors and everything else stay.
     `,
+    trail,
+    state,
+    act: 'Remove member',
   });
 }
 
@@ -387,20 +380,13 @@ export const renewPage: Page = {
     const { email, role } = await invitationOf(request);
     const asked = proofFirst(request);
     if (asked) return asked;
-    return show({
+    return confirm({
       title: 'Renew invitation',
       place: 'members',
-      main: html`
-        ${heading({
-          sentence: `Renew the invitation of ${email}?`,
-          below: `As ${role}, for another week. The old link stops working, and a new one replaces it.`,
-          trail,
-        })}
-        <form class="actions" method="post">
-          <button class="button button-main">${icon('again')}Renew invitation</button>
-          ${linkButton('/members', 'Cancel')}
-        </form>
-      `,
+      sentence: `Renew the invitation of ${email}?`,
+      below: `As ${role}, for another week. The old link stops working, and a new one replaces it.`,
+      trail,
+      act: html`<button class="button button-main">${icon('again')}Renew invitation</button>`,
     });
   },
 };

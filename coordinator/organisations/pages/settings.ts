@@ -2,6 +2,7 @@ import type { OutputOf } from '../../../shared/api/operation.ts';
 import { listAudit } from '../../../shared/api/organisations.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import { proofFirst } from '../../people/pages/parts.ts';
+import { confirm } from '../../web/confirm.ts';
 import { countText, heading, linkButton, zones } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import {
@@ -345,16 +346,14 @@ export const exportPage: Page = {
     refuseUnlessMay(request, beginExport);
     const asked = proofFirst(request);
     if (asked) return asked;
-    return show({
+    return confirm({
       title: 'Export',
       place: 'organisation',
-      main: html`
-        ${heading({
-          sentence: `Export ${request.caller.organisation.name}`,
-          below:
-            'One JSON file with members, monitors, incidents and their evidence, warnings, hourly figures, maintenance, channels, webhooks, status pages and the audit log.',
-          trail,
-        })}
+      sentence: `Export ${request.caller.organisation.name}`,
+      below:
+        'One JSON file with members, monitors, incidents and their evidence, warnings, hourly figures, maintenance, channels, webhooks, status pages and the audit log.',
+      trail,
+      facts: html`
         <div class="card stack">
           <p>
             Secrets are replaced by <code>***</code>. The file begins with what else is left out, and
@@ -362,11 +361,8 @@ export const exportPage: Page = {
           </p>
           <p class="soft">The export is recorded in the audit log.</p>
         </div>
-        <form class="actions after" method="post">
-          <button class="button button-main">${icon('downwards')}Export</button>
-          ${linkButton('/organisation', 'Cancel')}
-        </form>
       `,
+      act: html`<button class="button button-main">${icon('downwards')}Export</button>`,
     });
   },
 };

@@ -1,5 +1,6 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { leaveOrganisation } from '../../organisations/contract.ts';
+import { confirm } from '../../web/confirm.ts';
 import { heading, linkButton, zones } from '../../web/elements.ts';
 import { formOf, inputOf } from '../../web/form-data.ts';
 import {
@@ -45,25 +46,14 @@ export const leavePage: Page = {
 };
 
 function leaveForm({ caller: { organisation } }: MembersRequest, state: FormState): PageAnswer {
-  return show({
+  return confirm({
     title: `Leave ${organisation.name}`,
     place: 'members',
-    status: state.status,
-    main: html`
-      ${heading({
-        sentence: `Leave ${organisation.name}?`,
-        below:
-          'You lose access at once. Your tokens, your assistants and your own channels there are deleted; monitors and everything else stay. To come back you need an invitation.',
-        trail: [{ href: '/members', name: 'Members' }],
-      })}
-      ${formSummary(state)}
-      <form class="actions" method="post">
-        <button class="button button-danger">
-          ${icon('leave')}Leave organisation
-        </button>
-        ${linkButton('/members', 'Cancel')}
-      </form>
-    `,
+    below:
+      'You lose access at once. Your tokens, your assistants and your own channels there are deleted; monitors and everything else stay. To come back you need an invitation.',
+    trail: [{ href: '/members', name: 'Members' }],
+    state,
+    act: html`<button class="button button-danger">${icon('leave')}Leave organisation</button>`,
   });
 }
 

@@ -6,6 +6,7 @@ import {
   rotateWebhookSecret,
   updateWebhook,
 } from '../../../shared/api/webhooks.ts';
+import { confirm } from '../../web/confirm.ts';
 import { copyable, heading, linkButton, notice } from '../../web/elements.ts';
 import { type Form, formOf } from '../../web/form-data.ts';
 import {
@@ -18,7 +19,7 @@ import {
   refuseUnlessMay,
   textField,
 } from '../../web/forms.ts';
-import { html, icon } from '../../web/html.ts';
+import { html } from '../../web/html.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
 import { type Webhook, webhookName, webhookTrail } from './parts.ts';
 
@@ -193,21 +194,13 @@ export const replaceSecretPage: Page = {
   answer: async (request) => {
     const webhook = await existing(request);
     const name = webhookName(webhook);
-    return show({
+    return confirm({
       title: `Replace the secret of ${name}`,
       place: 'tokens',
-      main: html`
-        ${heading({
-          sentence: `Replace the secret of ${name}?`,
-          below:
-            'Events are signed with both secrets for 24 hours, so that your program can change over.',
-          trail: [...webhookTrail, { href: `/webhooks/${webhook.id}`, name }],
-        })}
-        <form class="actions" method="post">
-          <button class="button button-main">Replace secret</button>
-          ${linkButton(`/webhooks/${webhook.id}`, 'Cancel')}
-        </form>
-      `,
+      below:
+        'Events are signed with both secrets for 24 hours, so that your program can change over.',
+      trail: [...webhookTrail, { href: `/webhooks/${webhook.id}`, name }],
+      act: html`<button class="button button-main">Replace secret</button>`,
     });
   },
 };
@@ -230,21 +223,13 @@ export const deleteWebhookPage: Page = {
   answer: async (request) => {
     const webhook = await existing(request);
     const name = webhookName(webhook);
-    return show({
+    return confirm({
       title: `Delete ${name}`,
       place: 'tokens',
-      main: html`
-        ${heading({
-          sentence: `Delete ${name}?`,
-          below:
-            'It gets no more events, and its log is deleted. To stop events for a while, turn it off instead.',
-          trail: [...webhookTrail, { href: `/webhooks/${webhook.id}`, name }],
-        })}
-        <form class="actions" method="post">
-          <button class="button button-danger">${icon('delete')}Delete webhook</button>
-          ${linkButton(`/webhooks/${webhook.id}`, 'Cancel')}
-        </form>
-      `,
+      below:
+        'It gets no more events, and its log is deleted. To stop events for a while, turn it off instead.',
+      trail: [...webhookTrail, { href: `/webhooks/${webhook.id}`, name }],
+      act: 'Delete webhook',
     });
   },
 };
