@@ -1,18 +1,12 @@
-import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
-import {
-  type ByPerson,
-  type InOrganisation,
-  type OperationResult,
-  orNotFound,
-} from '../gate/context.ts';
+import { handle } from '../gate/bind.ts';
+import { type InOrganisation, orNotFound } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import { refuseWhileEnding } from '../gate/roles.ts';
 import { mayManage, mayWrite, roleFrom, scopeFrom } from '../organisations/model.ts';
 import { membershipsOf } from '../people/queries.ts';
-import type * as contract from './contract.ts';
-import { connectAssistant as connectAssistantContract } from './contract.ts';
+import * as contract from './contract.ts';
 import {
   connectionPage,
   deleteConnection,
@@ -24,41 +18,37 @@ import {
  * The answer of the consent page. The sign-in handles what is issued under the connection; it
  * carries the connection's id.
  */
-export async function connectAssistant(
-  { sql, person, now, note }: ByPerson,
-  input: InputOf<typeof connectAssistantContract>,
-): OperationResult<OutputOf<typeof connectAssistantContract>> {
-  const { organisation_id: organisation, client_id, client, redirect_host } = input;
-  const scope = scopeFrom(input.scope);
-  const own = orNotFound(
-    (await membershipsOf(sql, person.user)).find(({ id }) => id === organisation),
-    'organisation_not_found',
-  );
-  refuseWhileEnding(own, connectAssistantContract);
-  if (scope === 'read_write' && !mayWrite(roleFrom(own.role)))
-    throw new Refusal(
-      'role_insufficient',
-      `Your role in ${own.name}, viewer, may only look; so may an assistant of yours.`,
+export const connectAssistant = handle(contract.connectAssistant)(
+  async ({ sql, person, now, note }, input) => {
+    const { organisation_id: organisation, client_id, client, redirect_host } = input;
+    const scope = scopeFrom(input.scope);
+    const own = orNotFound(
+      (await membershipsOf(sql, person.user)).find(({ id }) => id === organisation),
+      'organisation_not_found',
     );
-  const id = newId();
-  note({ organisation, after: { client, redirect_host, scope } });
-  await insertConnection(sql, {
-    id,
-    organisation,
-    user: person.user,
-    client_id,
-    client_name: client,
-    redirect_host,
-    scope,
-    created_at: new Date(now),
-  });
-  return { id, scope };
-}
+    refuseWhileEnding(own, contract.connectAssistant);
+    if (scope === 'read_write' && !mayWrite(roleFrom(own.role)))
+      throw new Refusal(
+        'role_insufficient',
+        `Your role in ${own.name}, viewer, may only look; so may an assistant of yours.`,
+      );
+    const id = newId();
+    note({ organisation, after: { client, redirect_host, scope } });
+    await insertConnection(sql, {
+      id,
+      organisation,
+      user: person.user,
+      client_id,
+      client_name: client,
+      redirect_host,
+      scope,
+      created_at: new Date(now),
+    });
+    return { id, scope };
+  },
+);
 
-export async function listConnections(
-  context: InOrganisation,
-  input: InputOf<typeof contract.listConnections>,
-): OperationResult<OutputOf<typeof contract.listConnections>> {
+export const listConnections = handle(contract.listConnections)(async (context, input) => {
   const { sql, organisation } = context;
   const of = whose(context);
   return pageOf(
@@ -69,7 +59,7 @@ export async function listConnections(
       connectionPage(sql, organisation.id, { user: of, id: null }, from ?? afterAll, limit),
     connectionJson(context),
   );
-}
+});
 
 /** Which connections a caller sees: everyone their own; owners, admins and the operator all. */
 function whose({ caller }: InOrganisation): string | null {
@@ -101,12 +91,9 @@ function connectionJson({ caller }: InOrganisation) {
   });
 }
 
-export async function getConnection(
-  context: InOrganisation,
-  { connection_id }: InputOf<typeof contract.getConnection>,
-): OperationResult<OutputOf<typeof contract.getConnection>> {
-  return connectionJson(context)(await theConnection(context, connection_id));
-}
+export const getConnection = handle(contract.getConnection)(async (context, { connection_id }) =>
+  connectionJson(context)(await theConnection(context, connection_id)),
+);
 
 async function theConnection(context: InOrganisation, id: string): Promise<ListedConnection> {
   const [row] = await connectionPage(
@@ -123,12 +110,14 @@ async function theConnection(context: InOrganisation, id: string): Promise<Liste
  * Everyone may disconnect their own; owners and admins those of others, too. Everything issued
  * under a connection ends with its row.
  */
-export async function disconnectAssistant(
-  context: InOrganisation,
-  { connection_id }: InputOf<typeof contract.disconnectAssistant>,
-): OperationResult<OutputOf<typeof contract.disconnectAssistant>> {
-  const { client_name, redirect_host, scope, email } = await theConnection(context, connection_id);
-  context.note({ before: { client: client_name, redirect_host, scope, owner: email } });
-  await deleteConnection(context.sql, context.organisation.id, connection_id);
-  return { id: connection_id };
-}
+export const disconnectAssistant = handle(contract.disconnectAssistant)(
+  async (context, { connection_id }) => {
+    const { client_name, redirect_host, scope, email } = await theConnection(
+      context,
+      connection_id,
+    );
+    context.note({ before: { client: client_name, redirect_host, scope, owner: email } });
+    await deleteConnection(context.sql, context.organisation.id, connection_id);
+    return { id: connection_id };
+  },
+);

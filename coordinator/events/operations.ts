@@ -1,45 +1,47 @@
-import type * as api from '../../shared/api/events.ts';
-import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import * as api from '../../shared/api/events.ts';
 import { nameFrom } from '../../shared/base/names.ts';
-import { type InOrganisation, type OperationResult, orNotFound } from '../gate/context.ts';
+import { handle } from '../gate/bind.ts';
+import { orNotFound } from '../gate/context.ts';
 import { monitorKey } from '../monitors/queries.ts';
 import { beginning, eventCursors } from './position.ts';
 import { eventJson, eventsAfter, insertDeploy } from './queries.ts';
 
-export async function listEvents(
-  { sql, organisation, with: { cursors } }: InOrganisation,
-  { after, monitor, limit }: InputOf<typeof api.listEvents>,
-): OperationResult<OutputOf<typeof api.listEvents>> {
-  const places = await eventCursors(sql, cursors, organisation.id, monitor);
-  const from = after === null ? beginning : await places.read(after, ['query', 'after']);
-  const found = await eventsAfter(sql, organisation.id, { monitor, after: from, most: limit + 1 });
-  const items = found.slice(0, limit);
-  const { key, place } = items.at(-1) ?? from;
-  return {
-    items: items.map(eventJson),
-    after: await places.make({ key, place }),
-    more: found.length > limit,
-  };
-}
+export const listEvents = handle(api.listEvents)(
+  async ({ sql, organisation, with: { cursors } }, { after, monitor, limit }) => {
+    const places = await eventCursors(sql, cursors, organisation.id, monitor);
+    const from = after === null ? beginning : await places.read(after, ['query', 'after']);
+    const found = await eventsAfter(sql, organisation.id, {
+      monitor,
+      after: from,
+      most: limit + 1,
+    });
+    const items = found.slice(0, limit);
+    const { key, place } = items.at(-1) ?? from;
+    return {
+      items: items.map(eventJson),
+      after: await places.make({ key, place }),
+      more: found.length > limit,
+    };
+  },
+);
 
-export async function createEvent(
-  { sql, organisation, note }: InOrganisation,
-  { name: input, monitor }: InputOf<typeof api.createEvent>,
-): OperationResult<OutputOf<typeof api.createEvent>> {
-  const name = nameFrom(input);
-  if (monitor !== null)
-    orNotFound(await monitorKey(sql, organisation.id, monitor), 'monitor_not_found');
-  const { id, at } = await insertDeploy(sql, organisation.id, { name, monitor });
-  note({ after: { name, monitor } });
-  return {
-    id,
-    at: at.toISOString(),
-    event: 'deploy',
-    monitor,
-    incident: null,
-    group: null,
-    window: null,
-    warning: null,
-    name,
-  };
-}
+export const createEvent = handle(api.createEvent)(
+  async ({ sql, organisation, note }, { name: input, monitor }) => {
+    const name = nameFrom(input);
+    if (monitor !== null)
+      orNotFound(await monitorKey(sql, organisation.id, monitor), 'monitor_not_found');
+    const { id, at } = await insertDeploy(sql, organisation.id, { name, monitor });
+    note({ after: { name, monitor } });
+    return {
+      id,
+      at: at.toISOString(),
+      event: 'deploy',
+      monitor,
+      incident: null,
+      group: null,
+      window: null,
+      warning: null,
+      name,
+    };
+  },
+);

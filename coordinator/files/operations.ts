@@ -1,10 +1,11 @@
 import { type Field, uuid } from '../../shared/api/fields.ts';
-import type * as api from '../../shared/api/files.ts';
+import * as api from '../../shared/api/files.ts';
 import { type FileKind, fileKinds, fileObjects, isFileName } from '../../shared/api/files.ts';
 import { type InputOf, InvalidInput, type OutputOf } from '../../shared/api/operation.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { isRecord, memberOf } from '../../shared/base/json.ts';
 import { storable } from '../../shared/base/names.ts';
+import { handle } from '../gate/bind.ts';
 import {
   differences,
   type InOrganisation,
@@ -15,7 +16,7 @@ import {
 import { PutOut, putGroups } from '../groups/contract.ts';
 import { putMonitors } from '../monitors/contract.ts';
 import { wantsWarnings } from '../notifications/kinds/index.ts';
-import type * as contract from './contract.ts';
+import * as contract from './contract.ts';
 import {
   fileOf,
   type Managed,
@@ -52,34 +53,24 @@ type Output = OutputOf<typeof api.applyFile>;
 type Outcome = Output['objects'][number] & { readonly kind: FileKind };
 type Raw = Readonly<Record<string, unknown>>;
 
-export function applyFile(context: InOrganisation, input: Input): OperationResult<Output> {
-  return apply(context, input, 'keep');
-}
+export const applyFile = handle(api.applyFile)((context, input) => apply(context, input, 'keep'));
 
-export function planFile(context: InOrganisation, input: Input): OperationResult<Output> {
-  return apply(context, input, 'undo');
-}
+export const planFile = handle(api.planFile)((context, input) => apply(context, input, 'undo'));
 
-export async function getFile(
-  { sql, organisation }: InOrganisation,
-  { file }: InputOf<typeof api.getFile>,
-): OperationResult<OutputOf<typeof api.getFile>> {
+export const getFile = handle(api.getFile)(async ({ sql, organisation }, { file }) => {
   const name = fileFrom(file);
   const [objects, elsewhere] = await Promise.all([
     managedBy(sql, organisation.id, name),
     managedElsewhere(sql, organisation.id, name),
   ]);
   return { objects, elsewhere };
-}
+});
 
-export async function showManager(
-  { sql, organisation }: InOrganisation,
-  { objects }: InputOf<typeof contract.showManager>,
-): OperationResult<OutputOf<typeof contract.showManager>> {
-  return {
+export const showManager = handle(contract.showManager)(
+  async ({ sql, organisation }, { objects }) => ({
     file: (await fileOf(sql, organisation.id, objects)) ?? null,
-  };
-}
+  }),
+);
 
 function fileFrom(name: string): string {
   if (isFileName(name)) return name;

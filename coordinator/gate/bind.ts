@@ -14,8 +14,8 @@ import {
 export type Answered = { readonly status?: number; readonly body?: unknown };
 
 /** An operation with its handler. */
-export type Bound<Own> = {
-  readonly operation: Operation;
+export type Bound<Own, Id extends string = string> = {
+  readonly operation: Operation<Id>;
   /** Reads the input, and reports all faults at once. */
   readonly read: (raw: RawInput) => {
     readonly input: unknown;
@@ -38,46 +38,28 @@ export type Handlers = {
   readonly [For in Audience]: Readonly<Record<string, Bound<Callers[For]>>>;
 };
 
-type InSteps<Own, Input, Output> = {
-  readonly prepare: (
-    early: Early<Own>,
-    input: Input,
-  ) => Promise<(context: Context & Own) => OperationResult<Output>>;
-};
-
-type Handler<Own, Input, Output> =
-  | ((context: Context & Own, input: Input) => OperationResult<Output>)
-  | InSteps<Own, Input, Output>;
-
-type HandlerOf<Op> = Op extends Operation<string, infer Input, infer Output> & {
-  readonly audience: infer For extends Audience;
-}
-  ? Handler<Callers[For], Input, Output>
-  : never;
-
 type HandlersOf<Contract> = {
-  readonly [Name in keyof Contract as Contract[Name] extends Operation ? Name : never]: HandlerOf<
-    Contract[Name]
-  >;
+  readonly [Name in keyof Contract as Contract[Name] extends Operation
+    ? Name
+    : never]: Contract[Name] extends Operation<infer Id> & {
+    readonly audience: infer For extends Audience;
+  }
+    ? Bound<Callers[For], Id>
+    : never;
 };
 
-/**
- * Binds every operation of a contract to the handler of its name. One that is missing, or does not
- * fit its operation, does not compile.
- */
+/** All handlers of a contract. An operation without one of its name does not compile. */
 export function bindAll<Contract extends object>(
-  contract: Contract,
   handlers: HandlersOf<Contract>,
 ): readonly Bound<never>[] {
-  const byName = new Map<string, Handler<never, never, unknown>>(Object.entries(handlers));
-  return Object.entries(contract).flatMap(([name, operation]) => {
-    const handler = byName.get(name);
-    return handler !== undefined && isOperation(operation) ? [bind(operation, handler)] : [];
-  });
+  const exported: readonly unknown[] = Object.values(handlers);
+  return exported.filter(isBound);
 }
 
-function isOperation(value: unknown): value is Operation<string, never> {
-  return isRecord(value) && 'audience' in value && 'parse' in value;
+function isBound(value: unknown): value is Bound<never> {
+  return (
+    (typeof value === 'function' || isRecord(value)) && 'operation' in value && 'read' in value
+  );
 }
 
 /** By audience. The operator's pages offer a part of what the machine itself does. */
@@ -98,30 +80,92 @@ export function handlersOf(bound: readonly Bound<never>[]): Handlers {
   };
 }
 
-/**
- * For a handler that works before its transaction. Slow work such as hashing a password would hold
- * a connection and locks in it; and an attempt stays counted even when the operation is refused.
- */
-export function inSteps<Own, Input, Output, Prepared>(steps: {
+type Act<Own, Input, Answer, Prepared extends readonly unknown[] = []> = (
+  context: Context & Own,
+  input: Input,
+  ...prepared: Prepared
+) => Promise<Answer>;
+
+type Steps<Own, Input, Answer, Prepared> = {
   readonly before: (early: Early<Own>, input: Input) => Promise<Prepared>;
-  readonly act: (
-    context: Context & Own,
-    input: Input,
-    prepared: Prepared,
-  ) => OperationResult<Output>;
-}): InSteps<Own, Input, Output> {
-  return {
-    prepare: async (early, input) => {
-      const prepared = await steps.before(early, input);
-      return (context) => steps.act(context, input, prepared);
-    },
-  };
+  readonly act: Act<Own, Input, Answer, [prepared: Prepared]>;
+};
+
+/** Refuses an answer with a member that its contract does not know, and names the member. */
+type Known<Answer, Output> = Answer &
+  ([Surplus<Answer, Output>] extends [never]
+    ? unknown
+    : { readonly notInContract: Surplus<Answer, Output> });
+
+/** The names of such members, at any depth. */
+type Surplus<Answer, Output> =
+  Answer extends AlternateStatus<infer Body>
+    ? Surplus<Body, Output>
+    : unknown extends Output
+      ? never
+      : [Output] extends [Answer]
+        ? never
+        : Answer extends readonly (infer Item)[]
+          ? Surplus<Item, ItemOf<Output>>
+          : Answer extends object
+            ? {
+                [Key in keyof Answer]-?: Key extends KeyOf<Output>
+                  ? Surplus<Answer[Key], MemberOf<Output, Key>>
+                  : Key;
+              }[keyof Answer]
+            : never;
+
+type ItemOf<Output> = Output extends readonly (infer Item)[] ? Item : never;
+type KeyOf<Output> = Output extends unknown ? keyof Output : never;
+type MemberOf<Output, Key> = Output extends unknown
+  ? Key extends keyof Output
+    ? Output[Key]
+    : never
+  : never;
+
+/**
+ * The handler of an operation: `handle(api.getThing)(async (context, input) => …)`. Two calls,
+ * because the compiler must know the operation before it reads the function, whose answer is
+ * checked by it.
+ */
+export function handle<For extends Audience, Id extends string, Input, Output>(
+  operation: Operation<Id, Input, Output> & { readonly audience: For },
+) {
+  type Own = Callers[For];
+  type Success = Output | AlternateStatus<Output>;
+
+  /**
+   * For one that works before its transaction. Slow work such as hashing a password would hold a
+   * connection and locks in it; and an attempt stays counted even when the operation is refused.
+   */
+  function by<Answer extends Success, Prepared>(
+    steps: Steps<Own, Input, Known<Answer, Output>, Prepared>,
+  ): Bound<Own, Id>;
+  /** Other handlers may call it as a part of theirs. */
+  function by<Answer extends Success>(
+    act: Act<Own, Input, Known<Answer, Output>>,
+  ): Act<Own, Input, Success> & Bound<Own, Id>;
+  function by<Prepared>(given: Steps<Own, Input, Success, Prepared> | Act<Own, Input, Success>) {
+    if (typeof given === 'function')
+      return Object.assign(
+        given,
+        bind(operation, async (_early: Early<Own>, input) => (context) => given(context, input)),
+      );
+    return bind(operation, async (early: Early<Own>, input) => {
+      const prepared = await given.before(early, input);
+      return (context) => given.act(context, input, prepared);
+    });
+  }
+  return by;
 }
 
-function bind<Own, Input, Output>(
-  operation: Operation<string, Input>,
-  handler: Handler<Own, Input, Output>,
-): Bound<Own> {
+function bind<Own, Id extends string, Input, Output>(
+  operation: Operation<Id, Input, Output>,
+  prepare: (
+    early: Early<Own>,
+    input: Input,
+  ) => Promise<(context: Context & Own) => OperationResult<Output>>,
+): Bound<Own, Id> {
   return {
     operation,
     read: (raw) => {
@@ -129,9 +173,7 @@ function bind<Own, Input, Output>(
       return {
         input,
         prepare: async (early) => {
-          if (typeof handler === 'function')
-            return async (context) => answeredOf(await handler(context, input));
-          const act = await handler.prepare(early, input);
+          const act = await prepare(early, input);
           return async (context) => answeredOf(await act(context));
         },
       };

@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import type { InputOf } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { descriptionFrom, folded, nameFrom } from '../../shared/base/names.ts';
-import { type InOrganisation, notFound, type OperationResult } from '../gate/context.ts';
+import { handle } from '../gate/bind.ts';
+import { type InOrganisation, notFound } from '../gate/context.ts';
 import { externalIdFrom } from '../monitors/model.ts';
 import { enforceLimit, type PlanName } from '../organisations/plans.ts';
-import type * as contract from './contract.ts';
+import * as contract from './contract.ts';
 import {
   countGroups,
   freeNames,
@@ -23,36 +24,35 @@ type Item = InputOf<typeof contract.putGroups>['items'][number];
 type Asked = GroupSettings & { readonly id: string | null };
 type Planned = { readonly before: GroupSettings | undefined; readonly group: WrittenGroup };
 
-export async function putGroups(
-  { sql, organisation, note }: InOrganisation,
-  { items }: InputOf<typeof contract.putGroups>,
-): OperationResult<OutputOf<typeof contract.putGroups>> {
-  const { id: of, plan } = organisation;
-  const asked = items.map((item) => refusable(() => askedFrom(item)));
-  const present = await groupsConcerned(sql, of, accepted(asked));
-  for (const { id } of items)
-    if (id !== null && !present.some((each) => each.id === id)) throw notFound('group_not_found');
-  const judge = judgeAmong(present, { plan, count: await countGroups(sql, of) });
-  const judged = asked.map((each) =>
-    each instanceof Refusal ? each : refusable(() => judge(each)),
-  );
-  const written = accepted(judged).filter((each) => resultOf(each) !== 'unchanged');
-  await write({ sql, of }, written);
-  note({
-    before: {},
-    after:
-      written.length === 0
-        ? {}
-        : {
-            groups: written.map((each) => ({
-              id: each.group.id,
-              name: each.group.name,
-              result: resultOf(each),
-            })),
-          },
-  });
-  return { items: judged.map(answerFor) };
-}
+export const putGroups = handle(contract.putGroups)(
+  async ({ sql, organisation, note }, { items }) => {
+    const { id: of, plan } = organisation;
+    const asked = items.map((item) => refusable(() => askedFrom(item)));
+    const present = await groupsConcerned(sql, of, accepted(asked));
+    for (const { id } of items)
+      if (id !== null && !present.some((each) => each.id === id)) throw notFound('group_not_found');
+    const judge = judgeAmong(present, { plan, count: await countGroups(sql, of) });
+    const judged = asked.map((each) =>
+      each instanceof Refusal ? each : refusable(() => judge(each)),
+    );
+    const written = accepted(judged).filter((each) => resultOf(each) !== 'unchanged');
+    await write({ sql, of }, written);
+    note({
+      before: {},
+      after:
+        written.length === 0
+          ? {}
+          : {
+              groups: written.map((each) => ({
+                id: each.group.id,
+                name: each.group.name,
+                result: resultOf(each),
+              })),
+            },
+    });
+    return { items: judged.map(answerFor) };
+  },
+);
 
 function askedFrom({ id, name, description, external_id }: Item): Asked {
   return {

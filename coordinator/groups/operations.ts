@@ -1,21 +1,14 @@
-import type * as api from '../../shared/api/groups.ts';
-import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import * as api from '../../shared/api/groups.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { descriptionFrom, nameFrom } from '../../shared/base/names.ts';
-import {
-  AlternateStatus,
-  type InOrganisation,
-  notFound,
-  type OperationResult,
-  orNotFound,
-} from '../gate/context.ts';
+import { handle } from '../gate/bind.ts';
+import { AlternateStatus, type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
 import { beforeAll, pageOf } from '../gate/cursors.ts';
 import { externalIdFrom } from '../monitors/model.ts';
 import { enforceLimit } from '../organisations/plans.ts';
 import { warningJson } from '../warnings/model.ts';
-import type * as contract from './contract.ts';
-import { groupRows } from './contract.ts';
+import * as contract from './contract.ts';
 import { groupStatus } from './model.ts';
 import {
   countGroups,
@@ -106,10 +99,7 @@ export async function changeGroup(
  * A repeated call creates one group: the organisation's lock lets the second caller see what the
  * first created.
  */
-export async function createGroup(
-  context: InOrganisation,
-  input: InputOf<typeof api.createGroup>,
-): OperationResult<OutputOf<typeof api.createGroup>> {
+export const createGroup = handle(api.createGroup)(async (context, input) => {
   const { sql, organisation, now } = context;
   const name = nameFrom(input.name);
   const description = descriptionFrom(input.description);
@@ -143,85 +133,68 @@ export async function createGroup(
   const id = newId();
   await insertGroups(sql, organisation.id, [{ id, name, description, external_id }]);
   return groupJson(orNotFound(await groupById(sql, organisation.id, id), 'group_not_found'), now);
-}
+});
 
 /**
  * Its monitors remain, without a group; a window that covered them through it no longer does (rule
  * 26).
  */
-export async function deleteGroup(
-  { sql, organisation }: InOrganisation,
-  { group_id }: InputOf<typeof api.deleteGroup>,
-): Promise<void> {
+export const deleteGroup = handle(api.deleteGroup)(async ({ sql, organisation }, { group_id }) => {
   if (!(await groupsAmong(sql, organisation.id, [group_id])).has(group_id))
     throw notFound('group_not_found');
   await removeGroup(sql, organisation.id, group_id);
-}
+});
 
-export async function getGroup(
-  { sql, organisation, now }: InOrganisation,
-  { group_id }: InputOf<typeof api.getGroup>,
-): OperationResult<OutputOf<typeof api.getGroup>> {
-  return groupJson(
-    orNotFound(await groupById(sql, organisation.id, group_id), 'group_not_found'),
-    now,
-  );
-}
+export const getGroup = handle(api.getGroup)(async ({ sql, organisation, now }, { group_id }) =>
+  groupJson(orNotFound(await groupById(sql, organisation.id, group_id), 'group_not_found'), now),
+);
 
-export async function listGroupStatuses(
-  { sql, organisation, now }: InOrganisation,
-  { page }: InputOf<typeof contract.listGroupStatuses>,
-): OperationResult<OutputOf<typeof contract.listGroupStatuses>> {
-  const [matching, rows] = await Promise.all([
-    countGroups(sql, organisation.id),
-    groupsByName(sql, organisation.id, (page - 1) * groupRows, groupRows),
-  ]);
-  return { matching, items: rows.map((row) => groupJson(row, now)) };
-}
+export const listGroupStatuses = handle(contract.listGroupStatuses)(
+  async ({ sql, organisation, now }, { page }) => {
+    const [matching, rows] = await Promise.all([
+      countGroups(sql, organisation.id),
+      groupsByName(sql, organisation.id, (page - 1) * contract.groupRows, contract.groupRows),
+    ]);
+    return { matching, items: rows.map((row) => groupJson(row, now)) };
+  },
+);
 
-export function listGroups(
-  { sql, organisation, now, with: { cursors } }: InOrganisation,
-  input: InputOf<typeof api.listGroups>,
-): OperationResult<OutputOf<typeof api.listGroups>> {
-  return pageOf(
-    cursors,
-    ['groups', organisation.id],
-    input,
-    (from, limit) => groupPage(sql, organisation.id, from ?? beforeAll, limit),
-    (row) => groupJson(row, now),
-  );
-}
+export const listGroups = handle(api.listGroups)(
+  ({ sql, organisation, now, with: { cursors } }, input) =>
+    pageOf(
+      cursors,
+      ['groups', organisation.id],
+      input,
+      (from, limit) => groupPage(sql, organisation.id, from ?? beforeAll, limit),
+      (row) => groupJson(row, now),
+    ),
+);
 
-export async function listMonitorsOutside(
-  { sql, organisation }: InOrganisation,
-  { group_id }: InputOf<typeof contract.listMonitorsOutside>,
-): OperationResult<OutputOf<typeof contract.listMonitorsOutside>> {
-  if (!(await groupsAmong(sql, organisation.id, [group_id])).has(group_id))
-    throw notFound('group_not_found');
-  return { items: await monitorsOutside(sql, organisation.id, group_id) };
-}
+export const listMonitorsOutside = handle(contract.listMonitorsOutside)(
+  async ({ sql, organisation }, { group_id }) => {
+    if (!(await groupsAmong(sql, organisation.id, [group_id])).has(group_id))
+      throw notFound('group_not_found');
+    return { items: await monitorsOutside(sql, organisation.id, group_id) };
+  },
+);
 
-export async function showGroup(
-  { sql, organisation, now }: InOrganisation,
-  { group_id }: InputOf<typeof contract.showGroup>,
-): OperationResult<OutputOf<typeof contract.showGroup>> {
-  const [row, uses] = await Promise.all([
-    groupById(sql, organisation.id, group_id),
-    groupUses(sql, organisation.id, group_id, now),
-  ]);
-  return { ...groupJson(orNotFound(row, 'group_not_found'), now), ...uses };
-}
+export const showGroup = handle(contract.showGroup)(
+  async ({ sql, organisation, now }, { group_id }) => {
+    const [row, uses] = await Promise.all([
+      groupById(sql, organisation.id, group_id),
+      groupUses(sql, organisation.id, group_id, now),
+    ]);
+    return { ...groupJson(orNotFound(row, 'group_not_found'), now), ...uses };
+  },
+);
 
-export async function updateGroup(
-  context: InOrganisation,
-  input: InputOf<typeof api.updateGroup>,
-): OperationResult<OutputOf<typeof api.updateGroup>> {
-  return changeGroup(
+export const updateGroup = handle(api.updateGroup)(async (context, input) =>
+  changeGroup(
     context,
     orNotFound(
       await groupById(context.sql, context.organisation.id, input.group_id),
       'group_not_found',
     ),
     input,
-  );
-}
+  ),
+);

@@ -1,5 +1,5 @@
-import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
-import type * as api from '../../shared/api/ping-keys.ts';
+import type { OutputOf } from '../../shared/api/operation.ts';
+import * as api from '../../shared/api/ping-keys.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
@@ -8,12 +8,8 @@ import {
   newPingKey,
   pingFingerprint,
 } from '../../shared/checks/heartbeat/config.ts';
-import {
-  type InOrganisation,
-  notFound,
-  type OperationResult,
-  orNotFound,
-} from '../gate/context.ts';
+import { handle } from '../gate/bind.ts';
+import { type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import {
   countPingKeys,
@@ -29,45 +25,36 @@ const mostInForce = 10;
 /** More than a scanner needs to know it by, and no help for guessing. */
 const shownLength = 8;
 
-export function createPingKey(
-  context: InOrganisation,
-  { name }: InputOf<typeof api.createPingKey>,
-): OperationResult<OutputOf<typeof api.createPingKey>> {
-  return makePingKey(context, nameFrom(name));
-}
+export const createPingKey = handle(api.createPingKey)((context, { name }) =>
+  makePingKey(context, nameFrom(name)),
+);
 
-export function listPingKeys(
-  { sql, organisation, now, with: { cursors } }: InOrganisation,
-  input: InputOf<typeof api.listPingKeys>,
-): OperationResult<OutputOf<typeof api.listPingKeys>> {
-  return pageOf(
-    cursors,
-    ['ping keys', organisation.id],
-    input,
-    (from, limit) => pingKeyPage(sql, organisation.id, from ?? afterAll, limit),
-    (row) => pingKeyJson(row, now),
-  );
-}
+export const listPingKeys = handle(api.listPingKeys)(
+  ({ sql, organisation, now, with: { cursors } }, input) =>
+    pageOf(
+      cursors,
+      ['ping keys', organisation.id],
+      input,
+      (from, limit) => pingKeyPage(sql, organisation.id, from ?? afterAll, limit),
+      (row) => pingKeyJson(row, now),
+    ),
+);
 
-export async function rotatePingKey(
-  context: InOrganisation,
-  { ping_key_id: id, overlap_s }: InputOf<typeof api.rotatePingKey>,
-): OperationResult<OutputOf<typeof api.rotatePingKey>> {
-  const { sql, organisation, now } = context;
-  const before = await inForce(context, id);
-  await endPingKeyAt(sql, organisation.id, id, new Date(now + overlap_s * 1_000));
-  return makePingKey(context, before.name);
-}
+export const rotatePingKey = handle(api.rotatePingKey)(
+  async (context, { ping_key_id: id, overlap_s }) => {
+    const { sql, organisation, now } = context;
+    const before = await inForce(context, id);
+    await endPingKeyAt(sql, organisation.id, id, new Date(now + overlap_s * 1_000));
+    return makePingKey(context, before.name);
+  },
+);
 
-export async function endPingKey(
-  context: InOrganisation,
-  { ping_key_id: id }: InputOf<typeof api.endPingKey>,
-): Promise<void> {
+export const endPingKey = handle(api.endPingKey)(async (context, { ping_key_id: id }) => {
   const { sql, organisation, now, note } = context;
   const { name, shown } = await inForce(context, id);
   note({ before: { name, begins: shown } });
   await endPingKeyAt(sql, organisation.id, id, new Date(now));
-}
+});
 
 async function inForce(
   { sql, organisation, now }: InOrganisation,

@@ -7,7 +7,7 @@ import {
   type PlannedObject,
   planFile,
 } from '../../shared/api/files.ts';
-import type { InputOf, Operation, OutputOf } from '../../shared/api/operation.ts';
+import type { Operation, OutputOf } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { isService } from '../../shared/imports/download.ts';
@@ -16,14 +16,8 @@ import { type Source, sourceNames } from '../../shared/imports/sources.ts';
 import { removeManaged } from '../files/queries.ts';
 import { rawOf, removalOf } from '../files/steps.ts';
 import { hourly } from '../gate/attempts.ts';
-import { inSteps } from '../gate/bind.ts';
-import {
-  type Early,
-  type InOrganisation,
-  notFound,
-  type OperationResult,
-  type OrganisationScope,
-} from '../gate/context.ts';
+import { handle } from '../gate/bind.ts';
+import { type InOrganisation, notFound } from '../gate/context.ts';
 import { mayManage } from '../organisations/model.ts';
 import * as contract from './contract.ts';
 import { filledWith, listed, within, without } from './filling.ts';
@@ -38,7 +32,6 @@ import {
 import { readImport } from './reading.ts';
 
 type Output = OutputOf<typeof contract.showImport>;
-type Preview = InputOf<typeof contract.previewImport>;
 
 const triesAnHour = 20;
 const mostObjects = 10_000;
@@ -50,13 +43,29 @@ const kindNames: Readonly<Record<FileKind, string>> = {
   status_pages: 'status pages',
 };
 
-export const previewImport = inSteps({
-  before: read,
-  act: async (
-    context: InOrganisation,
-    { source }: Preview,
-    imported: Imported,
-  ): OperationResult<Output> => {
+export const previewImport = handle(contract.previewImport)({
+  /** Other services are asked before the transaction; what they say is kept without their key. */
+  before: async (early, { source, document, key, url }) => {
+    const { now, organisation, caller, with: dependencies } = early;
+    const today = new Date(now).toISOString().slice(0, 10);
+    const from =
+      document === null ? serviceOf(source, key, url) : { document: documentOf(document) };
+    await dependencies.attempts.count([hourly(`imports of ${organisation.id}`, triesAnHour)]);
+    const { reachSource: reach } = dependencies;
+    const imported = await readImport({ source, today, ...from }, { reach, gone: caller.gone });
+    const count = listed(imported.objects).length;
+    if (count > mostObjects)
+      throw invalid(`It has ${count} objects; ${mostObjects} are the most. Import it in parts.`);
+    for (const kind of fileKinds) {
+      const [has, most] = [Object.keys(imported.objects[kind]).length, mostOfKind[kind]];
+      if (has > most)
+        throw invalid(
+          `It has ${has} ${kindNames[kind]}; ${most} are the most. Import it in parts.`,
+        );
+    }
+    return imported;
+  },
+  act: async (context, { source }, imported) => {
     const { sql, organisation, now, note } = context;
     const id = newId();
     const draft = await draftOf(context, source, imported);
@@ -71,28 +80,6 @@ export const previewImport = inSteps({
     return importJson(await rowOf(context, id), now);
   },
 });
-
-/** Other services are asked before the transaction; what they say is kept without their key. */
-async function read(
-  early: Early<OrganisationScope>,
-  { source, document, key, url }: Preview,
-): Promise<Imported> {
-  const { now, organisation, caller, with: dependencies } = early;
-  const today = new Date(now).toISOString().slice(0, 10);
-  const from = document === null ? serviceOf(source, key, url) : { document: documentOf(document) };
-  await dependencies.attempts.count([hourly(`imports of ${organisation.id}`, triesAnHour)]);
-  const { reachSource: reach } = dependencies;
-  const imported = await readImport({ source, today, ...from }, { reach, gone: caller.gone });
-  const count = listed(imported.objects).length;
-  if (count > mostObjects)
-    throw invalid(`It has ${count} objects; ${mostObjects} are the most. Import it in parts.`);
-  for (const kind of fileKinds) {
-    const [has, most] = [Object.keys(imported.objects[kind]).length, mostOfKind[kind]];
-    if (has > most)
-      throw invalid(`It has ${has} ${kindNames[kind]}; ${most} are the most. Import it in parts.`);
-  }
-  return imported;
-}
 
 function invalid(message: string): Refusal {
   return new Refusal('import_invalid', message);
@@ -166,55 +153,51 @@ function omissionsOf(refused: readonly PlannedObject[]): readonly Omission[] {
   return refused.map(({ key, error }) => ({ why: error?.message ?? '', of: [key] }));
 }
 
-export async function showImport(
-  context: InOrganisation,
-  { import_id }: InputOf<typeof contract.showImport>,
-): OperationResult<Output> {
-  return importJson(await rowOf(context, import_id), context.now);
-}
+export const showImport = handle(contract.showImport)(async (context, { import_id }) =>
+  importJson(await rowOf(context, import_id), context.now),
+);
 
-export async function applyImport(
-  context: InOrganisation,
-  { import_id: id, values }: InputOf<typeof contract.applyImport>,
-): OperationResult<Output> {
-  const { sql, organisation, now, note } = context;
-  const row = await rowOf(context, id);
-  if (row.applied_at !== null) throw invalid('It was applied already.');
-  const filled = filledWith(row.objects, values);
-  const chosen = await accepted(
-    filled.objects,
-    (some) => plan(context, planFile, row.source, some),
-    without,
-  );
-  if (listed(chosen.objects).length === 0 && chosen.skipped.length > 0)
-    throw refusalOf(chosen.skipped);
-  const objects = await plan(context, applyFile, row.source, chosen.objects);
-  const refused = objects.filter(({ error }) => error !== null);
-  if (refused.length > 0) throw refusalOf(refused);
-  const made = objects.flatMap(({ kind, id: of, result }): Made[] => {
-    const known = fileKinds.find((each) => each === kind);
-    return result === 'created' && of !== null && known !== undefined
-      ? [{ kind: known, id: of }]
-      : [];
-  });
-  // No file manages them from now on: pages change them as anything else.
-  await removeManaged(
-    sql,
-    organisation.id,
-    objects.flatMap(({ id: of }) => of ?? []),
-  );
-  const omissions = [...row.omissions, ...filled.omissions, ...omissionsOf(chosen.skipped)];
-  const done = {
-    ...row,
-    objects: within(row.objects, chosen.objects),
-    applied_at: new Date(now),
-    made,
-    omissions,
-  };
-  await markApplied(sql, context.with.secrets, organisation.id, done);
-  note({ after: { source: row.source, created: made.length } });
-  return importJson(done, now);
-}
+export const applyImport = handle(contract.applyImport)(
+  async (context, { import_id: id, values }) => {
+    const { sql, organisation, now, note } = context;
+    const row = await rowOf(context, id);
+    if (row.applied_at !== null) throw invalid('It was applied already.');
+    const filled = filledWith(row.objects, values);
+    const chosen = await accepted(
+      filled.objects,
+      (some) => plan(context, planFile, row.source, some),
+      without,
+    );
+    if (listed(chosen.objects).length === 0 && chosen.skipped.length > 0)
+      throw refusalOf(chosen.skipped);
+    const objects = await plan(context, applyFile, row.source, chosen.objects);
+    const refused = objects.filter(({ error }) => error !== null);
+    if (refused.length > 0) throw refusalOf(refused);
+    const made = objects.flatMap(({ kind, id: of, result }): Made[] => {
+      const known = fileKinds.find((each) => each === kind);
+      return result === 'created' && of !== null && known !== undefined
+        ? [{ kind: known, id: of }]
+        : [];
+    });
+    // No file manages them from now on: pages change them as anything else.
+    await removeManaged(
+      sql,
+      organisation.id,
+      objects.flatMap(({ id: of }) => of ?? []),
+    );
+    const omissions = [...row.omissions, ...filled.omissions, ...omissionsOf(chosen.skipped)];
+    const done = {
+      ...row,
+      objects: within(row.objects, chosen.objects),
+      applied_at: new Date(now),
+      made,
+      omissions,
+    };
+    await markApplied(sql, context.with.secrets, organisation.id, done);
+    note({ after: { source: row.source, created: made.length } });
+    return importJson(done, now);
+  },
+);
 
 /** Then nothing is changed, and it can be tried again. */
 function refusalOf(refused: readonly PlannedObject[]): Refusal {
@@ -226,10 +209,7 @@ function refusalOf(refused: readonly PlannedObject[]): Refusal {
   );
 }
 
-export async function undoImport(
-  context: InOrganisation,
-  { import_id: id }: InputOf<typeof contract.undoImport>,
-): OperationResult<Output> {
+export const undoImport = handle(contract.undoImport)(async (context, { import_id: id }) => {
   const { sql, organisation, now, note, perform } = context;
   const row = await rowOf(context, id);
   if (stateOf(row) !== 'applied' || undoUntil(row) <= now)
@@ -244,7 +224,7 @@ export async function undoImport(
   await markUndone(sql, organisation.id, id, new Date(now));
   note({ after: { source: row.source, deleted: row.made.length } });
   return importJson(await rowOf(context, id), now);
-}
+});
 
 async function rowOf(
   { sql, organisation, with: { secrets } }: InOrganisation,

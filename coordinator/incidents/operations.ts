@@ -1,5 +1,4 @@
-import type * as api from '../../shared/api/incidents.ts';
-import { longestNote, longestPostMortem } from '../../shared/api/incidents.ts';
+import * as api from '../../shared/api/incidents.ts';
 import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
@@ -7,20 +6,15 @@ import { storable } from '../../shared/base/names.ts';
 import { causeSentence } from '../../shared/checks/causes.ts';
 import type { Json } from '../../shared/checks/result.ts';
 import { windowOf } from '../core/uptime.ts';
-import {
-  type InOrganisation,
-  notFound,
-  type OperationResult,
-  orNotFound,
-} from '../gate/context.ts';
+import { handle } from '../gate/bind.ts';
+import { type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import { postMail } from '../mail/queries.ts';
 import { monitorsAmong } from '../monitors/queries.ts';
 import { uptimeOf, uptimeWithout } from '../monitors/status.ts';
 import { monitorHistories } from '../monitors/status-queries.ts';
 import { memberByEmail, ownName } from '../people/queries.ts';
-import type * as contract from './contract.ts';
-import { flappingMs } from './contract.ts';
+import * as contract from './contract.ts';
 import { foldedIncidents, incidentChoices, incidentPage } from './list-queries.ts';
 import {
   acknowledgementOf,
@@ -49,21 +43,20 @@ import { newShareText, shareFingerprint } from './shared-link.ts';
 import { sidesFrom, sidesJson } from './sides.ts';
 
 /** The first acknowledgement counts (rule 34). */
-export async function acknowledgeIncident(
-  context: InOrganisation,
-  { incident_id: id }: InputOf<typeof api.acknowledgeIncident>,
-): OperationResult<OutputOf<typeof api.acknowledgeIncident>> {
-  const { sql, organisation, caller, now } = context;
-  orNotFound(await incidentById(sql, organisation.id, id), 'incident_not_found');
-  await writeAcknowledgement(sql, {
-    incidents: [id],
-    organisation: organisation.id,
-    user: caller.user,
-    as: await nameOf(context),
-    now,
-  });
-  return acknowledgementJson(context, id);
-}
+export const acknowledgeIncident = handle(api.acknowledgeIncident)(
+  async (context, { incident_id: id }) => {
+    const { sql, organisation, caller, now } = context;
+    orNotFound(await incidentById(sql, organisation.id, id), 'incident_not_found');
+    await writeAcknowledgement(sql, {
+      incidents: [id],
+      organisation: organisation.id,
+      user: caller.user,
+      as: await nameOf(context),
+      now,
+    });
+    return acknowledgementJson(context, id);
+  },
+);
 
 async function nameOf({ sql, caller }: InOrganisation): Promise<string> {
   return caller.user === null ? 'the operator' : ((await ownName(sql, caller.user)) ?? 'a member');
@@ -88,82 +81,82 @@ async function acknowledgementJson(
 }
 
 /** In place of whoever has it. */
-export async function assignIncident(
-  context: InOrganisation,
-  { incident_id: id, email }: InputOf<typeof api.assignIncident>,
-): OperationResult<OutputOf<typeof api.assignIncident>> {
-  const { sql, organisation, caller, now } = context;
-  const incident = orNotFound(await incidentById(sql, organisation.id, id), 'incident_not_found');
-  const member = orNotFound(
-    await memberByEmail(sql, organisation.id, email.trim()),
-    'member_not_found',
-  );
-  if (incident.resolved_at !== null || incident.confirmed_at === null)
-    throw new Refusal(
-      'incident_over',
-      'Only an incident that is confirmed and still open can be assigned.',
+export const assignIncident = handle(api.assignIncident)(
+  async (context, { incident_id: id, email }) => {
+    const { sql, organisation, caller, now } = context;
+    const incident = orNotFound(await incidentById(sql, organisation.id, id), 'incident_not_found');
+    const member = orNotFound(
+      await memberByEmail(sql, organisation.id, email.trim()),
+      'member_not_found',
     );
-  const by = await nameOf(context);
-  const assigned = await writeAcknowledgement(sql, {
-    incidents: [id],
-    organisation: organisation.id,
-    user: member.user_id,
-    as: (await ownName(sql, member.user_id)) ?? member.email,
-    assignedBy: by,
-    now,
-  });
-  // No channel may reach them, and nobody else looks after it from now on.
-  if (assigned.length > 0 && member.user_id !== caller.user && context.with.door.mail)
-    await postMail(sql, {
-      kind: 'assigned',
-      recipient: member.email,
-      about: { incident: id, name: incident.monitor_name, by },
-      at: new Date(now),
+    if (incident.resolved_at !== null || incident.confirmed_at === null)
+      throw new Refusal(
+        'incident_over',
+        'Only an incident that is confirmed and still open can be assigned.',
+      );
+    const by = await nameOf(context);
+    const assigned = await writeAcknowledgement(sql, {
+      incidents: [id],
+      organisation: organisation.id,
+      user: member.user_id,
+      as: (await ownName(sql, member.user_id)) ?? member.email,
+      assignedBy: by,
+      now,
     });
-  return acknowledgementJson(context, id);
-}
+    // No channel may reach them, and nobody else looks after it from now on.
+    if (assigned.length > 0 && member.user_id !== caller.user && context.with.door.mail)
+      await postMail(sql, {
+        kind: 'assigned',
+        recipient: member.email,
+        about: { incident: id, name: incident.monitor_name, by },
+        at: new Date(now),
+      });
+    return acknowledgementJson(context, id);
+  },
+);
 
-export async function unacknowledgeIncident(
-  context: InOrganisation,
-  { incident_id: incident }: InputOf<typeof api.unacknowledgeIncident>,
-): OperationResult<OutputOf<typeof api.unacknowledgeIncident>> {
-  const { sql, organisation, now } = context;
-  const row = orNotFound(await incidentById(sql, organisation.id, incident), 'incident_not_found');
-  if (row.resolved_at !== null)
-    throw new Refusal('incident_over', 'Only an incident that is still open can be handed back.');
-  await writeHandBack(sql, {
-    incident,
-    organisation: organisation.id,
-    by: await nameOf(context),
-    now,
-  });
-  return getIncident(context, { incident_id: incident });
-}
+export const unacknowledgeIncident = handle(api.unacknowledgeIncident)(
+  async (context, { incident_id: incident }) => {
+    const { sql, organisation, now } = context;
+    const row = orNotFound(
+      await incidentById(sql, organisation.id, incident),
+      'incident_not_found',
+    );
+    if (row.resolved_at !== null)
+      throw new Refusal('incident_over', 'Only an incident that is still open can be handed back.');
+    await writeHandBack(sql, {
+      incident,
+      organisation: organisation.id,
+      by: await nameOf(context),
+      now,
+    });
+    return getIncident(context, { incident_id: incident });
+  },
+);
 
 const maxNotes = 200;
 
-export async function addIncidentNote(
-  { sql, organisation, caller, now }: InOrganisation,
-  { incident_id: incident, text: given }: InputOf<typeof api.addIncidentNote>,
-): OperationResult<OutputOf<typeof api.addIncidentNote>> {
-  orNotFound(await incidentById(sql, organisation.id, incident), 'incident_not_found');
-  const text = given.trim();
-  if (text === '' || text.length > longestNote || !storable(text))
-    throw new Refusal('note_invalid', {
-      text: `write 1 to ${longestNote} characters, without NUL or broken ones.`,
+export const addIncidentNote = handle(api.addIncidentNote)(
+  async ({ sql, organisation, caller, now }, { incident_id: incident, text: given }) => {
+    orNotFound(await incidentById(sql, organisation.id, incident), 'incident_not_found');
+    const text = given.trim();
+    if (text === '' || text.length > api.longestNote || !storable(text))
+      throw new Refusal('note_invalid', {
+        text: `write 1 to ${api.longestNote} characters, without NUL or broken ones.`,
+      });
+    if ((await countNotes(sql, incident)) >= maxNotes)
+      throw new Refusal('note_invalid', { text: `an incident has at most ${maxNotes} notes.` });
+    const note = await insertNote(sql, {
+      id: newId(),
+      incident,
+      text,
+      organisation: organisation.id,
+      user: caller.user,
+      at: new Date(now),
     });
-  if ((await countNotes(sql, incident)) >= maxNotes)
-    throw new Refusal('note_invalid', { text: `an incident has at most ${maxNotes} notes.` });
-  const note = await insertNote(sql, {
-    id: newId(),
-    incident,
-    text,
-    organisation: organisation.id,
-    user: caller.user,
-    at: new Date(now),
-  });
-  return noteJson(orNotFound(note, 'incident_not_found'));
-}
+    return noteJson(orNotFound(note, 'incident_not_found'));
+  },
+);
 
 function noteJson({ id, written_by: by, written_at, text }: NoteRow) {
   return {
@@ -174,30 +167,29 @@ function noteJson({ id, written_by: by, written_at, text }: NoteRow) {
   };
 }
 
-export async function writePostMortem(
-  { sql, organisation, caller, now }: InOrganisation,
-  { incident_id: incident, text: given, published }: InputOf<typeof api.writePostMortem>,
-): OperationResult<OutputOf<typeof api.writePostMortem>> {
-  orNotFound(await incidentById(sql, organisation.id, incident), 'incident_not_found');
-  const text = given.trim();
-  if (text === '') {
-    await removePostMortem(sql, organisation.id, incident);
-    return { post_mortem: null };
-  }
-  if (text.length > longestPostMortem || !storable(text))
-    throw new Refusal('note_invalid', {
-      text: `write at most ${longestPostMortem} characters, without NUL or broken ones.`,
+export const writePostMortem = handle(api.writePostMortem)(
+  async ({ sql, organisation, caller, now }, { incident_id: incident, text: given, published }) => {
+    orNotFound(await incidentById(sql, organisation.id, incident), 'incident_not_found');
+    const text = given.trim();
+    if (text === '') {
+      await removePostMortem(sql, organisation.id, incident);
+      return { post_mortem: null };
+    }
+    if (text.length > api.longestPostMortem || !storable(text))
+      throw new Refusal('note_invalid', {
+        text: `write at most ${api.longestPostMortem} characters, without NUL or broken ones.`,
+      });
+    await insertPostMortem(sql, {
+      incident,
+      text,
+      published,
+      organisation: organisation.id,
+      user: caller.user,
+      at: new Date(now),
     });
-  await insertPostMortem(sql, {
-    incident,
-    text,
-    published,
-    organisation: organisation.id,
-    user: caller.user,
-    at: new Date(now),
-  });
-  return { post_mortem: postMortemJson(await postMortemOf(sql, organisation.id, incident)) };
-}
+    return { post_mortem: postMortemJson(await postMortemOf(sql, organisation.id, incident)) };
+  },
+);
 
 function postMortemJson(written: PostMortem | undefined) {
   return written === undefined
@@ -211,12 +203,10 @@ function postMortemJson(written: PostMortem | undefined) {
 }
 
 /** For the filters of the list. */
-export function listIncidentChoices(
-  { sql, organisation, now }: InOrganisation,
-  { days }: InputOf<typeof contract.listIncidentChoices>,
-): OperationResult<OutputOf<typeof contract.listIncidentChoices>> {
-  return incidentChoices(sql, organisation.id, windowOf(days, now).from);
-}
+export const listIncidentChoices = handle(contract.listIncidentChoices)(
+  ({ sql, organisation, now }, { days }) =>
+    incidentChoices(sql, organisation.id, windowOf(days, now).from),
+);
 
 /**
  * An incident as answers show it now; its cause is a sentence of our own list, never text of the
@@ -256,84 +246,79 @@ function probeRef(name: string | null, continent: string | null, at: ProbePlace 
 const effectDays = 30;
 
 /** With its evidence, which came from the target and is only for members. */
-export async function getIncidentEvidence(
-  { sql, organisation, now, with: { results } }: InOrganisation,
-  { incident_id: id }: InputOf<typeof api.getIncidentEvidence>,
-): OperationResult<OutputOf<typeof api.getIncidentEvidence>> {
-  const row = orNotFound(await incidentById(sql, organisation.id, id), 'incident_not_found');
-  // What came after the end of an incident is not its effect.
-  const window = windowOf(effectDays, row.resolved_at?.getTime() ?? now);
-  const [
-    evidence,
-    { samples, whole },
-    notifications,
-    notes,
-    owners,
-    post_mortem,
-    share,
-    [history],
-  ] = await Promise.all([
-    incidentEvidence(sql, id),
-    samplesOf(sql, results, organisation.id, id),
-    notificationsOf(sql, organisation.id, id),
-    notesOf(sql, organisation.id, id),
-    ownersOf(sql, organisation.id, id),
-    postMortemOf(sql, organisation.id, id),
-    shareOf(sql, organisation.id, id),
-    monitorHistories(sql, results, organisation.id, [row.monitor_id], window),
-  ]);
-  const of = orNotFound(history, 'incident_not_found');
-  const [with_, without] = [uptimeOf(of, window), uptimeWithout(of, window, id)];
-  return {
-    ...incidentJson(row, now),
-    checks: evidence.map(({ cause, at, phases, evidence: saw, ...rest }) => ({
-      ...rest,
-      at: at.toISOString(),
-      cause: cause === null ? null : causeSentence(cause),
-      cause_class: cause?.class ?? null,
-      phases: phases === null ? null : { ...phases },
-      evidence: record(saw),
-    })),
-    samples: samples.map((sample) => ({ ...sample, at: new Date(sample.at).toISOString() })),
-    samples_complete: whole,
-    notifications: notifications.map(({ due_at, settled_at, ...rest }) => ({
-      ...rest,
-      due_at: due_at?.toISOString() ?? null,
-      settled_at: settled_at?.toISOString() ?? null,
-    })),
-    notes: notes.map(noteJson),
-    owners: owners.map(({ at, ...change }) => ({ ...change, at: at.toISOString() })),
-    post_mortem: postMortemJson(post_mortem),
-    share: share === undefined ? null : { by: share.shared_by, at: share.shared_at.toISOString() },
-    effect: {
-      days: effectDays,
-      window_s: Math.max(0, window.to - Math.max(window.from, of.created_at)) / 1_000,
-      down_seconds: with_.down_seconds - without.down_seconds,
-      percent: with_.percent,
-      percent_without: without.percent,
-    },
-  };
-}
+export const getIncidentEvidence = handle(api.getIncidentEvidence)(
+  async ({ sql, organisation, now, with: { results } }, { incident_id: id }) => {
+    const row = orNotFound(await incidentById(sql, organisation.id, id), 'incident_not_found');
+    // What came after the end of an incident is not its effect.
+    const window = windowOf(effectDays, row.resolved_at?.getTime() ?? now);
+    const [
+      evidence,
+      { samples, whole },
+      notifications,
+      notes,
+      owners,
+      post_mortem,
+      share,
+      [history],
+    ] = await Promise.all([
+      incidentEvidence(sql, id),
+      samplesOf(sql, results, organisation.id, id),
+      notificationsOf(sql, organisation.id, id),
+      notesOf(sql, organisation.id, id),
+      ownersOf(sql, organisation.id, id),
+      postMortemOf(sql, organisation.id, id),
+      shareOf(sql, organisation.id, id),
+      monitorHistories(sql, results, organisation.id, [row.monitor_id], window),
+    ]);
+    const of = orNotFound(history, 'incident_not_found');
+    const [with_, without] = [uptimeOf(of, window), uptimeWithout(of, window, id)];
+    return {
+      ...incidentJson(row, now),
+      checks: evidence.map(({ cause, at, phases, evidence: saw, ...rest }) => ({
+        ...rest,
+        at: at.toISOString(),
+        cause: cause === null ? null : causeSentence(cause),
+        cause_class: cause?.class ?? null,
+        phases: phases === null ? null : { ...phases },
+        evidence: record(saw),
+      })),
+      samples: samples.map((sample) => ({ ...sample, at: new Date(sample.at).toISOString() })),
+      samples_complete: whole,
+      notifications: notifications.map(({ due_at, settled_at, ...rest }) => ({
+        ...rest,
+        due_at: due_at?.toISOString() ?? null,
+        settled_at: settled_at?.toISOString() ?? null,
+      })),
+      notes: notes.map(noteJson),
+      owners: owners.map(({ at, ...change }) => ({ ...change, at: at.toISOString() })),
+      post_mortem: postMortemJson(post_mortem),
+      share:
+        share === undefined ? null : { by: share.shared_by, at: share.shared_at.toISOString() },
+      effect: {
+        days: effectDays,
+        window_s: Math.max(0, window.to - Math.max(window.from, of.created_at)) / 1_000,
+        down_seconds: with_.down_seconds - without.down_seconds,
+        percent: with_.percent,
+        percent_without: without.percent,
+      },
+    };
+  },
+);
 
 function record(json: Json | null) {
   return typeof json === 'object' && json !== null && !Array.isArray(json) ? { ...json } : null;
 }
 
-export async function getIncident(
-  { sql, organisation, now }: InOrganisation,
-  { incident_id }: InputOf<typeof api.getIncident>,
-): OperationResult<OutputOf<typeof api.getIncident>> {
-  return incidentJson(
-    orNotFound(await incidentById(sql, organisation.id, incident_id), 'incident_not_found'),
-    now,
-  );
-}
+export const getIncident = handle(api.getIncident)(
+  async ({ sql, organisation, now }, { incident_id }) =>
+    incidentJson(
+      orNotFound(await incidentById(sql, organisation.id, incident_id), 'incident_not_found'),
+      now,
+    ),
+);
 
 /** Newest first; open ones whatever `days` says, the others when they touch the window. */
-export async function listIncidents(
-  context: InOrganisation,
-  input: InputOf<typeof api.listIncidents>,
-): OperationResult<OutputOf<typeof api.listIncidents>> {
+export const listIncidents = handle(api.listIncidents)(async (context, input) => {
   const {
     sql,
     organisation,
@@ -348,7 +333,7 @@ export async function listIncidents(
     (from, limit) => incidentPage(sql, organisation.id, filter, from ?? afterAll, limit),
     (row) => incidentJson(row, now),
   );
-}
+});
 
 type ListInput = Omit<InputOf<typeof api.listIncidents>, 'limit' | 'cursor'>;
 
@@ -365,10 +350,7 @@ async function filterOf({ sql, organisation, now }: InOrganisation, input: ListI
 }
 
 /** A page of few rows may have a next one: each is read from this many incidents at most. */
-export async function listFoldedIncidents(
-  context: InOrganisation,
-  input: InputOf<typeof contract.listFoldedIncidents>,
-): OperationResult<OutputOf<typeof contract.listFoldedIncidents>> {
+export const listFoldedIncidents = handle(contract.listFoldedIncidents)(async (context, input) => {
   const {
     sql,
     organisation,
@@ -382,7 +364,7 @@ export async function listFoldedIncidents(
   const rows = await foldedIncidents(
     sql,
     organisation.id,
-    { ...filter, recentFrom: now - flappingMs },
+    { ...filter, recentFrom: now - contract.flappingMs },
     before,
     limit + 1,
   );
@@ -393,29 +375,27 @@ export async function listFoldedIncidents(
     items: page.map((row) => ({ ...incidentJson(row, now), times: row.times, recent: row.recent })),
     next_cursor: next == null ? null : await cursors.make(list, { key: next, place: null }),
   };
-}
+});
 
 /** The link holds the only copy of its secret. */
-export async function shareIncident(
-  { sql, organisation, caller, now, with: { baseUrl } }: InOrganisation,
-  { incident_id: incident }: InputOf<typeof api.shareIncident>,
-): OperationResult<OutputOf<typeof api.shareIncident>> {
-  orNotFound(await incidentById(sql, organisation.id, incident), 'incident_not_found');
-  const text = newShareText();
-  const fingerprint = shareFingerprint(text);
-  await writeShare(sql, {
-    incident,
-    fingerprint,
-    organisation: organisation.id,
-    user: caller.user,
-    at: new Date(now),
-  });
-  return { link: `${baseUrl()}/shared/incidents/${text}` };
-}
+export const shareIncident = handle(api.shareIncident)(
+  async ({ sql, organisation, caller, now, with: { baseUrl } }, { incident_id: incident }) => {
+    orNotFound(await incidentById(sql, organisation.id, incident), 'incident_not_found');
+    const text = newShareText();
+    const fingerprint = shareFingerprint(text);
+    await writeShare(sql, {
+      incident,
+      fingerprint,
+      organisation: organisation.id,
+      user: caller.user,
+      at: new Date(now),
+    });
+    return { link: `${baseUrl()}/shared/incidents/${text}` };
+  },
+);
 
-export async function withdrawIncidentShare(
-  { sql, organisation }: InOrganisation,
-  { incident_id: incident }: InputOf<typeof api.withdrawIncidentShare>,
-): OperationResult<OutputOf<typeof api.withdrawIncidentShare>> {
-  if (!(await removeShare(sql, organisation.id, incident))) throw notFound('share_not_found');
-}
+export const withdrawIncidentShare = handle(api.withdrawIncidentShare)(
+  async ({ sql, organisation }, { incident_id: incident }) => {
+    if (!(await removeShare(sql, organisation.id, incident))) throw notFound('share_not_found');
+  },
+);

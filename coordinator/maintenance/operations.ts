@@ -1,20 +1,14 @@
-import type * as api from '../../shared/api/maintenance.ts';
-import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import * as api from '../../shared/api/maintenance.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
-import {
-  type InOrganisation,
-  notFound,
-  type OperationResult,
-  orNotFound,
-} from '../gate/context.ts';
+import { handle } from '../gate/bind.ts';
+import { type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import { groupsAmong } from '../groups/queries.ts';
 import { monitorsAmong } from '../monitors/queries.ts';
 import { timeZoneFrom } from '../organisations/model.ts';
 import { enforceLimit, mayOccur } from '../organisations/plans.ts';
-import type * as contract from './contract.ts';
-import { maintenanceRows } from './contract.ts';
+import * as contract from './contract.ts';
 import {
   changeWindow,
   countByTime,
@@ -133,23 +127,22 @@ export function windowNoted({ name, starts_at, ends_at, rrule, monitors, groups 
 }
 
 /** The window keeps the time zone in which it was created. */
-export async function createMaintenanceWindow(
-  context: InOrganisation,
-  input: InputOf<typeof api.createMaintenanceWindow>,
-): OperationResult<OutputOf<typeof api.createMaintenanceWindow>> {
-  const { sql, organisation, now } = context;
-  const draft = draftWindow(input, zoneFrom(input, organisation));
-  refuseOver(draft.schedule, now);
-  mayOccur(maxWrittenAhead(draft.schedule), organisation.plan);
-  const covered = await coveredFrom(context, input);
-  enforceLimit('windows', organisation.plan, await countWindows(sql, organisation.id, now));
-  const id = newId();
-  await insertWindow(sql, { id, organisation: organisation.id, draft, ...covered }, now);
-  return windowJson(
-    orNotFound(await windowById(sql, organisation.id, id), 'maintenance_window_not_found'),
-    now,
-  );
-}
+export const createMaintenanceWindow = handle(api.createMaintenanceWindow)(
+  async (context, input) => {
+    const { sql, organisation, now } = context;
+    const draft = draftWindow(input, zoneFrom(input, organisation));
+    refuseOver(draft.schedule, now);
+    mayOccur(maxWrittenAhead(draft.schedule), organisation.plan);
+    const covered = await coveredFrom(context, input);
+    enforceLimit('windows', organisation.plan, await countWindows(sql, organisation.id, now));
+    const id = newId();
+    await insertWindow(sql, { id, organisation: organisation.id, draft, ...covered }, now);
+    return windowJson(
+      orNotFound(await windowById(sql, organisation.id, id), 'maintenance_window_not_found'),
+      now,
+    );
+  },
+);
 
 function zoneFrom(
   { time_zone }: { readonly time_zone: string | null },
@@ -162,67 +155,67 @@ function zoneFrom(
  * The past stays covered; from now on nothing is, and alerts that the window held are sent when due
  * (rule 25).
  */
-export async function deleteMaintenanceWindow(
-  { sql, organisation, now }: InOrganisation,
-  { window_id }: InputOf<typeof api.deleteMaintenanceWindow>,
-): Promise<void> {
-  if (!(await deleteWindow(sql, organisation.id, window_id, now)))
-    throw notFound('maintenance_window_not_found');
-}
+export const deleteMaintenanceWindow = handle(api.deleteMaintenanceWindow)(
+  async ({ sql, organisation, now }, { window_id }) => {
+    if (!(await deleteWindow(sql, organisation.id, window_id, now)))
+      throw notFound('maintenance_window_not_found');
+  },
+);
 
 /** Alerts that it held are sent when due (rule 25). */
-export async function endMaintenanceNow(
-  { sql, organisation, now, note }: InOrganisation,
-  { window_id }: InputOf<typeof api.endMaintenanceNow>,
-): OperationResult<OutputOf<typeof api.endMaintenanceNow>> {
-  const before = orNotFound(
-    await lockedWindow(sql, organisation.id, window_id),
-    'maintenance_window_not_found',
-  );
-  if (stateAt(before, now) !== 'running')
-    throw new Refusal('window_invalid', 'It does not run now; there is nothing to end.');
-  const { name, rrule, schedule, monitors, groups } = before;
-  // A window without repetition is then over; the later occurrences of a repeating one keep their
-  // length.
-  const ends_at = Math.max(now, schedule.starts_at + 1);
-  if (rrule === null)
-    await changeWindow(
-      sql,
-      organisation.id,
-      before,
-      { draft: { name, schedule: { ...schedule, ends_at } }, monitors, groups },
-      now,
+export const endMaintenanceNow = handle(api.endMaintenanceNow)(
+  async ({ sql, organisation, now, note }, { window_id }) => {
+    const before = orNotFound(
+      await lockedWindow(sql, organisation.id, window_id),
+      'maintenance_window_not_found',
     );
-  else await cutWindow(sql, before, now);
-  const after = orNotFound(
-    await windowById(sql, organisation.id, before.id),
-    'maintenance_window_not_found',
-  );
-  note({ before: windowNoted(before), after: windowNoted(after) });
-  return windowJson(after, now);
-}
+    if (stateAt(before, now) !== 'running')
+      throw new Refusal('window_invalid', 'It does not run now; there is nothing to end.');
+    const { name, rrule, schedule, monitors, groups } = before;
+    // A window without repetition is then over; the later occurrences of a repeating one keep their
+    // length.
+    const ends_at = Math.max(now, schedule.starts_at + 1);
+    if (rrule === null)
+      await changeWindow(
+        sql,
+        organisation.id,
+        before,
+        { draft: { name, schedule: { ...schedule, ends_at } }, monitors, groups },
+        now,
+      );
+    else await cutWindow(sql, before, now);
+    const after = orNotFound(
+      await windowById(sql, organisation.id, before.id),
+      'maintenance_window_not_found',
+    );
+    note({ before: windowNoted(before), after: windowNoted(after) });
+    return windowJson(after, now);
+  },
+);
 
-export async function getMaintenanceWindow(
-  { sql, organisation, now }: InOrganisation,
-  { window_id }: InputOf<typeof api.getMaintenanceWindow>,
-): OperationResult<OutputOf<typeof api.getMaintenanceWindow>> {
-  return windowJson(
-    orNotFound(await windowById(sql, organisation.id, window_id), 'maintenance_window_not_found'),
-    now,
-  );
-}
+export const getMaintenanceWindow = handle(api.getMaintenanceWindow)(
+  async ({ sql, organisation, now }, { window_id }) =>
+    windowJson(
+      orNotFound(await windowById(sql, organisation.id, window_id), 'maintenance_window_not_found'),
+      now,
+    ),
+);
 
-export async function listMaintenanceByTime(
-  { sql, organisation, now }: InOrganisation,
-  { over, page }: InputOf<typeof contract.listMaintenanceByTime>,
-): OperationResult<OutputOf<typeof contract.listMaintenanceByTime>> {
-  const place = { over, now, offset: (page - 1) * maintenanceRows, most: maintenanceRows };
-  const [counts, rows] = await Promise.all([
-    countByTime(sql, organisation.id, now),
-    windowsByTime(sql, organisation.id, place),
-  ]);
-  return { ...counts, items: rows.map((row) => rowJson(row, now)) };
-}
+export const listMaintenanceByTime = handle(contract.listMaintenanceByTime)(
+  async ({ sql, organisation, now }, { over, page }) => {
+    const place = {
+      over,
+      now,
+      offset: (page - 1) * contract.maintenanceRows,
+      most: contract.maintenanceRows,
+    };
+    const [counts, rows] = await Promise.all([
+      countByTime(sql, organisation.id, now),
+      windowsByTime(sql, organisation.id, place),
+    ]);
+    return { ...counts, items: rows.map((row) => rowJson(row, now)) };
+  },
+);
 
 function rowJson(row: WindowByTime, now: number) {
   const { id, name, state, rrule, local_start, covers, monitors, groups } = row;
@@ -253,147 +246,141 @@ function timeOf(row: WindowByTime, now: number): { readonly from: number; readon
   );
 }
 
-export function listMaintenanceWindows(
-  { sql, organisation, now, with: { cursors } }: InOrganisation,
-  input: InputOf<typeof api.listMaintenanceWindows>,
-): OperationResult<OutputOf<typeof api.listMaintenanceWindows>> {
-  return pageOf(
-    cursors,
-    ['maintenance', organisation.id],
-    input,
-    (from, limit) => windowPage(sql, organisation.id, from ?? afterAll, limit),
-    (row) => windowJson(row, now),
-  );
-}
+export const listMaintenanceWindows = handle(api.listMaintenanceWindows)(
+  ({ sql, organisation, now, with: { cursors } }, input) =>
+    pageOf(
+      cursors,
+      ['maintenance', organisation.id],
+      input,
+      (from, limit) => windowPage(sql, organisation.id, from ?? afterAll, limit),
+      (row) => windowJson(row, now),
+    ),
+);
 
 /** When an unsaved window would occur, in the time zone that it would have. */
-export async function previewMaintenanceWindow(
-  { sql, organisation, now }: InOrganisation,
-  { window, ...input }: InputOf<typeof api.previewMaintenanceWindow>,
-): OperationResult<OutputOf<typeof api.previewMaintenanceWindow>> {
-  const zone =
-    window === null
-      ? zoneFrom(input, organisation)
-      : orNotFound(await windowById(sql, organisation.id, window), 'maintenance_window_not_found')
-          .time_zone;
-  const { schedule } = draftWindow(
-    { name: null, ...input, rrule: input.rrule?.trim() === '' ? null : input.rrule },
-    zone,
-  );
-  refuseOver(schedule, now);
-  mayOccur(maxWrittenAhead(schedule), organisation.plan);
-  return upcomingJson(schedule, now);
-}
-
-export async function showMaintenanceWindow(
-  { sql, organisation, now }: InOrganisation,
-  { window_id }: InputOf<typeof contract.showMaintenanceWindow>,
-): OperationResult<OutputOf<typeof contract.showMaintenanceWindow>> {
-  const row = orNotFound(
-    await windowById(sql, organisation.id, window_id),
-    'maintenance_window_not_found',
-  );
-  const [names, ended] = await Promise.all([
-    coveredNames(sql, organisation.id, row.id),
-    lastEnded(sql, row.id, now),
-  ]);
-  return {
-    window: windowJson(row, now),
-    state: stateAt(row, now),
-    local_start: localText(row.schedule.local_start),
-    local_end: localText(row.schedule.local_end),
-    last_ended_at: ended?.toISOString() ?? null,
-    ...names,
-  };
-}
-
-export async function startMaintenanceNow(
-  { sql, organisation, now, note }: InOrganisation,
-  { window_id }: InputOf<typeof api.startMaintenanceNow>,
-): OperationResult<OutputOf<typeof api.startMaintenanceNow>> {
-  const before = orNotFound(
-    await lockedWindow(sql, organisation.id, window_id),
-    'maintenance_window_not_found',
-  );
-  const state = stateAt(before, now);
-  if (state === 'running')
-    throw new Refusal('window_invalid', 'It runs already; there is nothing to begin.');
-  const { name, monitors, schedule, rrule } = before;
-  const groups = [...(await groupsAmong(sql, organisation.id, before.groups))];
-  if (monitors.length + groups.length === 0)
-    throw new Refusal(
-      'window_invalid',
-      'What it covered is deleted; choose monitors or groups for it first.',
+export const previewMaintenanceWindow = handle(api.previewMaintenanceWindow)(
+  async ({ sql, organisation, now }, { window, ...input }) => {
+    const zone =
+      window === null
+        ? zoneFrom(input, organisation)
+        : orNotFound(await windowById(sql, organisation.id, window), 'maintenance_window_not_found')
+            .time_zone;
+    const { schedule } = draftWindow(
+      { name: null, ...input, rrule: input.rrule?.trim() === '' ? null : input.rrule },
+      zone,
     );
-  const lasts =
-    rrule === null
-      ? schedule.ends_at - schedule.starts_at
-      : schedule.local_end - schedule.local_start;
-  const ends = now + lasts;
-  const times = {
-    starts_at: { is: 'instant', at: now },
-    ends_at: { is: 'instant', at: ends },
-  } as const;
-  const draft = draftWindow({ name, rrule: null, ...times }, schedule.time_zone);
-  const isMoved = state === 'coming' && rrule === null;
-  const id = isMoved ? before.id : newId();
-  if (isMoved)
-    await changeWindow(
-      sql,
-      organisation.id,
-      before,
-      { draft, monitors, groups: before.groups },
-      now,
+    refuseOver(schedule, now);
+    mayOccur(maxWrittenAhead(schedule), organisation.plan);
+    return upcomingJson(schedule, now);
+  },
+);
+
+export const showMaintenanceWindow = handle(contract.showMaintenanceWindow)(
+  async ({ sql, organisation, now }, { window_id }) => {
+    const row = orNotFound(
+      await windowById(sql, organisation.id, window_id),
+      'maintenance_window_not_found',
     );
-  else {
-    enforceLimit('windows', organisation.plan, await countWindows(sql, organisation.id, now));
-    await insertWindow(sql, { id, organisation: organisation.id, draft, monitors, groups }, now);
-  }
-  const after = orNotFound(
-    await windowById(sql, organisation.id, id),
-    'maintenance_window_not_found',
-  );
-  note(
-    isMoved
-      ? { before: windowNoted(before), after: windowNoted(after) }
-      : { after: windowNoted(after) },
-  );
-  return windowJson(after, now);
-}
+    const [names, ended] = await Promise.all([
+      coveredNames(sql, organisation.id, row.id),
+      lastEnded(sql, row.id, now),
+    ]);
+    return {
+      window: windowJson(row, now),
+      state: stateAt(row, now),
+      local_start: localText(row.schedule.local_start),
+      local_end: localText(row.schedule.local_end),
+      last_ended_at: ended?.toISOString() ?? null,
+      ...names,
+    };
+  },
+);
+
+export const startMaintenanceNow = handle(api.startMaintenanceNow)(
+  async ({ sql, organisation, now, note }, { window_id }) => {
+    const before = orNotFound(
+      await lockedWindow(sql, organisation.id, window_id),
+      'maintenance_window_not_found',
+    );
+    const state = stateAt(before, now);
+    if (state === 'running')
+      throw new Refusal('window_invalid', 'It runs already; there is nothing to begin.');
+    const { name, monitors, schedule, rrule } = before;
+    const groups = [...(await groupsAmong(sql, organisation.id, before.groups))];
+    if (monitors.length + groups.length === 0)
+      throw new Refusal(
+        'window_invalid',
+        'What it covered is deleted; choose monitors or groups for it first.',
+      );
+    const lasts =
+      rrule === null
+        ? schedule.ends_at - schedule.starts_at
+        : schedule.local_end - schedule.local_start;
+    const ends = now + lasts;
+    const times = {
+      starts_at: { is: 'instant', at: now },
+      ends_at: { is: 'instant', at: ends },
+    } as const;
+    const draft = draftWindow({ name, rrule: null, ...times }, schedule.time_zone);
+    const isMoved = state === 'coming' && rrule === null;
+    const id = isMoved ? before.id : newId();
+    if (isMoved)
+      await changeWindow(
+        sql,
+        organisation.id,
+        before,
+        { draft, monitors, groups: before.groups },
+        now,
+      );
+    else {
+      enforceLimit('windows', organisation.plan, await countWindows(sql, organisation.id, now));
+      await insertWindow(sql, { id, organisation: organisation.id, draft, monitors, groups }, now);
+    }
+    const after = orNotFound(
+      await windowById(sql, organisation.id, id),
+      'maintenance_window_not_found',
+    );
+    note(
+      isMoved
+        ? { before: windowNoted(before), after: windowNoted(after) }
+        : { after: windowNoted(after) },
+    );
+    return windowJson(after, now);
+  },
+);
 
 /**
  * Null leaves a value as it is. Changes count from now on; what the window covered stays covered
  * (rule 24).
  */
-export async function updateMaintenanceWindow(
-  context: InOrganisation,
-  input: InputOf<typeof api.updateMaintenanceWindow>,
-): OperationResult<OutputOf<typeof api.updateMaintenanceWindow>> {
-  const { sql, organisation, now, note } = context;
-  const before = orNotFound(
-    await lockedWindow(sql, organisation.id, input.window_id),
-    'maintenance_window_not_found',
-  );
-  const draft = changedWindow(before, input);
-  if (!isSameSchedule(before.schedule, draft.schedule)) {
-    refuseOver(draft.schedule, now);
-    mayOccur(maxWrittenAhead(draft.schedule), organisation.plan);
-    if (stateAt(before, now) === 'over')
-      enforceLimit('windows', organisation.plan, await countWindows(sql, organisation.id, now));
-  }
-  const named = {
-    monitors: input.monitors ?? before.monitors,
-    groups: input.groups ?? before.groups,
-  };
-  const covered =
-    input.monitors === null && input.groups === null
-      ? named
-      : await coveredFrom(context, named, before);
-  await changeWindow(sql, organisation.id, before, { draft, ...covered }, now);
-  const after = orNotFound(
-    await windowById(sql, organisation.id, before.id),
-    'maintenance_window_not_found',
-  );
-  note({ before: windowNoted(before), after: windowNoted(after) });
-  return windowJson(after, now);
-}
+export const updateMaintenanceWindow = handle(api.updateMaintenanceWindow)(
+  async (context, input) => {
+    const { sql, organisation, now, note } = context;
+    const before = orNotFound(
+      await lockedWindow(sql, organisation.id, input.window_id),
+      'maintenance_window_not_found',
+    );
+    const draft = changedWindow(before, input);
+    if (!isSameSchedule(before.schedule, draft.schedule)) {
+      refuseOver(draft.schedule, now);
+      mayOccur(maxWrittenAhead(draft.schedule), organisation.plan);
+      if (stateAt(before, now) === 'over')
+        enforceLimit('windows', organisation.plan, await countWindows(sql, organisation.id, now));
+    }
+    const named = {
+      monitors: input.monitors ?? before.monitors,
+      groups: input.groups ?? before.groups,
+    };
+    const covered =
+      input.monitors === null && input.groups === null
+        ? named
+        : await coveredFrom(context, named, before);
+    await changeWindow(sql, organisation.id, before, { draft, ...covered }, now);
+    const after = orNotFound(
+      await windowById(sql, organisation.id, before.id),
+      'maintenance_window_not_found',
+    );
+    note({ before: windowNoted(before), after: windowNoted(after) });
+    return windowJson(after, now);
+  },
+);

@@ -1,19 +1,19 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { batchMonitors as operation } from '../../shared/api/monitors.ts';
-import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import { batchMonitors as operation } from '../../shared/api/monitors.ts';
+import type { InputOf } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { newPingToken, pingFingerprint } from '../../shared/checks/heartbeat/config.ts';
 import { enqueueAll, type MonitorChange } from '../database/outbox.ts';
-import type { InOrganisation, OperationResult } from '../gate/context.ts';
-import { notFound, orNotFound } from '../gate/context.ts';
+import { handle } from '../gate/bind.ts';
+import { type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
 import { groupsAmong } from '../groups/queries.ts';
 import { aliasFingerprint, aliasOwners, aliasTaken } from '../heartbeats/alias-queries.ts';
 import { enforceLimit, plans } from '../organisations/plans.ts';
 import { checkersOf } from '../probes/places.ts';
 import { pingTokenOf, secretsOf } from '../secrets/at-rest.ts';
 import { patchOf, typeDiffers } from './changes.ts';
-import type * as contract from './contract.ts';
+import * as contract from './contract.ts';
 import {
   amendMonitor,
   type Circumstances,
@@ -36,15 +36,10 @@ import {
 import { monitorFrom, type StoredMonitor, type WrittenMonitor } from './row.ts';
 import { openSecrets } from './secrets.ts';
 
-type Output = OutputOf<typeof operation>;
-
 type Noted = Readonly<Record<string, unknown>>;
 
 /** Takes a few statements, however many items there are. */
-export async function batchMonitors(
-  context: InOrganisation,
-  { items, mode }: InputOf<typeof operation>,
-): OperationResult<Output> {
+export const batchMonitors = handle(operation)(async (context, { items, mode }) => {
   const known = await knownFor(context, items);
   const judged = judgeAll(
     items.map((item) => ({
@@ -94,7 +89,7 @@ export async function batchMonitors(
       };
     }),
   };
-}
+});
 
 type Item = InputOf<typeof operation>['items'][number];
 
@@ -325,10 +320,7 @@ async function write(
  * Makes monitors exactly what is sent, each field of them, as far as they are not refused. One that
  * is so already is left alone.
  */
-export async function putMonitors(
-  context: InOrganisation,
-  { items }: InputOf<typeof contract.putMonitors>,
-): OperationResult<OutputOf<typeof contract.putMonitors>> {
+export const putMonitors = handle(contract.putMonitors)(async (context, { items }) => {
   const named = items.flatMap(({ id }) => (id === null ? [] : [id]));
   const known = await knownFor(context, items, named);
   const judged = judgeAll(
@@ -389,4 +381,4 @@ export async function putMonitors(
           },
     ),
   };
-}
+});

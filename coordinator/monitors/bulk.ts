@@ -1,6 +1,6 @@
-import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { Refusal } from '../../shared/base/errors.ts';
-import { type InOrganisation, notFound, type OperationResult } from '../gate/context.ts';
+import { handle } from '../gate/bind.ts';
+import { type InOrganisation, notFound } from '../gate/context.ts';
 import { groupsAmong } from '../groups/queries.ts';
 import { deleteWindow } from '../maintenance/queries.ts';
 import {
@@ -10,7 +10,7 @@ import {
   muteMonitors,
   newestMutes,
 } from '../notifications/mute-queries.ts';
-import type * as contract from './contract.ts';
+import * as contract from './contract.ts';
 import { labelsFrom } from './model.ts';
 import { muteFor } from './mutes.ts';
 import {
@@ -27,50 +27,43 @@ import {
 import { deleterOf, restoreAmong } from './trash.ts';
 import { trashMonitors } from './trash-queries.ts';
 
-type Input = InputOf<typeof contract.changeMonitors>;
-type Output = OutputOf<typeof contract.changeMonitors>;
-
 /**
  * Changes several monitors, all or none. One that already is as wanted stays as it is, and its
  * owner is not notified. The audit log holds what each was before, which is what an undo reads.
  */
-export async function changeMonitors(
-  context: InOrganisation,
-  { monitors, change, group, tag, ...mute }: Input,
-): OperationResult<Output> {
-  const wanted = new Set(monitors);
-  const found = await monitorsAtOnce(context.sql, context.organisation.id, [...wanted]);
-  if (found.length < wanted.size) throw notFound('monitor_not_found');
-  switch (change) {
-    case 'group':
-      return { changed: await move(context, found, group) };
-    case 'tag':
-    case 'untag':
-      return { changed: await retag(context, found, tag ?? '', change === 'tag') };
-    case 'pause':
-    case 'resume':
-      return { changed: await switchAll(context, found, change === 'resume') };
-    case 'mute':
-    case 'unmute': {
-      const wantedMute = change === 'mute' ? muteFor(mute, context.now) : null;
-      return { changed: await muteAll(context, found, wantedMute) };
+export const changeMonitors = handle(contract.changeMonitors)(
+  async (context, { monitors, change, group, tag, ...mute }) => {
+    const wanted = new Set(monitors);
+    const found = await monitorsAtOnce(context.sql, context.organisation.id, [...wanted]);
+    if (found.length < wanted.size) throw notFound('monitor_not_found');
+    switch (change) {
+      case 'group':
+        return { changed: await move(context, found, group) };
+      case 'tag':
+      case 'untag':
+        return { changed: await retag(context, found, tag ?? '', change === 'tag') };
+      case 'pause':
+      case 'resume':
+        return { changed: await switchAll(context, found, change === 'resume') };
+      case 'mute':
+      case 'unmute': {
+        const wantedMute = change === 'mute' ? muteFor(mute, context.now) : null;
+        return { changed: await muteAll(context, found, wantedMute) };
+      }
+      case 'delete':
+        return { changed: await trash(context, found) };
     }
-    case 'delete':
-      return { changed: await trash(context, found) };
-  }
-}
+  },
+);
 
-export async function nameMonitors(
-  { sql, organisation }: InOrganisation,
-  { monitors }: InputOf<typeof contract.nameMonitors>,
-): OperationResult<OutputOf<typeof contract.nameMonitors>> {
-  return {
+export const nameMonitors = handle(contract.nameMonitors)(
+  async ({ sql, organisation }, { monitors }) => ({
     items: (await monitorsAtOnce(sql, organisation.id, monitors)).map(({ id, name }) => ({
       id,
       name,
     })),
-  };
-}
+  }),
+);
 
 /** What is muted already gets the new end; what is not is not unmuted again. */
 async function muteAll(
@@ -125,7 +118,7 @@ const undoneWithinMs = 60_000;
  * Takes back this user's last change of several monitors, or their new maintenance window, on a
  * page. What is no longer as they left it stays as it is.
  */
-export async function undoChange(context: InOrganisation): OperationResult<Output> {
+export const undoChange = handle(contract.undoChange)(async (context) => {
   const { sql, organisation, caller, now, note } = context;
   const of = organisation.id;
   const last =
@@ -167,7 +160,7 @@ export async function undoChange(context: InOrganisation): OperationResult<Outpu
         ? await switchAll(context, found, after.paused !== undefined)
         : await retag(context, found, tag, after.removed !== undefined),
   };
-}
+});
 
 function nothingToUndo(): Refusal {
   return new Refusal('nothing_to_undo', 'There is nothing to undo: it was undone, or is too old.');

@@ -1,13 +1,9 @@
-import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
-import type { getMonitorChecks as api } from '../../shared/api/results.ts';
+import type { OutputOf } from '../../shared/api/operation.ts';
+import { getMonitorChecks as api } from '../../shared/api/results.ts';
 import { regionPlace } from '../../shared/checks/places.ts';
 import type { Queryable } from '../database/connect.ts';
-import {
-  type InOrganisation,
-  notFound,
-  type OperationResult,
-  orNotFound,
-} from '../gate/context.ts';
+import { handle } from '../gate/bind.ts';
+import { notFound, orNotFound } from '../gate/context.ts';
 import { type CursorPlace, placedPageOf } from '../gate/cursors.ts';
 import { epochOf } from '../maintenance/zones.ts';
 import { placeNameOf, type SeeingProbe, seeingProbes } from '../probes/places.ts';
@@ -16,44 +12,43 @@ import type { MonitorKey, Results } from '../results/reading.ts';
 import { monitorKey } from './queries.ts';
 
 /** Every single check of a monitor, newest first. */
-export async function getMonitorChecks(
-  { sql, organisation, now, with: { cursors, results } }: InOrganisation,
-  input: InputOf<typeof api>,
-): OperationResult<OutputOf<typeof api>> {
-  const { monitor_id: id, place, outcome } = input;
-  const [monitor, probes] = await Promise.all([
-    monitorKey(sql, organisation.id, id).then((key) => orNotFound(key, 'monitor_not_found')),
-    seeingProbes(sql, organisation.id),
-  ]);
-  const byKey = new Map(
-    probes
-      .filter((probe) => place === null || placesOf(probe).includes(place))
-      .map((probe) => [probe.key, probe]),
-  );
-  if (place !== null && byKey.size === 0) throw notFound('place_not_found');
-  const at = (moment: typeof input.from): number | null =>
-    moment === null ? null : epochOf(moment, organisation.time_zone);
-  const window = { from: at(input.from), until: at(input.until) };
-  return placedPageOf(
-    cursors,
-    ['checks', organisation.id, id, place, outcome, window.from, window.until],
-    input,
-    async (after, most) => {
-      const checks = await newestMatching(sql, results, monitor, {
-        from: Math.max(window.from ?? 0, now - longestKeptMs),
-        to: Math.min(window.until ?? Infinity, after?.key ?? Infinity, now + aheadMs) + 1,
-        most,
-        matches: (check) =>
-          byKey.has(check.probe) &&
-          (outcome === null || check.outcome === outcome) &&
-          (window.until === null || check.at < window.until) &&
-          isAfter(check, after),
-      });
-      return checks.map((check) => ({ ...check, key: check.at, place: String(check.probe) }));
-    },
-    (check) => checkJson(check, byKey.get(check.probe)),
-  );
-}
+export const getMonitorChecks = handle(api)(
+  async ({ sql, organisation, now, with: { cursors, results } }, input) => {
+    const { monitor_id: id, place, outcome } = input;
+    const [monitor, probes] = await Promise.all([
+      monitorKey(sql, organisation.id, id).then((key) => orNotFound(key, 'monitor_not_found')),
+      seeingProbes(sql, organisation.id),
+    ]);
+    const byKey = new Map(
+      probes
+        .filter((probe) => place === null || placesOf(probe).includes(place))
+        .map((probe) => [probe.key, probe]),
+    );
+    if (place !== null && byKey.size === 0) throw notFound('place_not_found');
+    const at = (moment: typeof input.from): number | null =>
+      moment === null ? null : epochOf(moment, organisation.time_zone);
+    const window = { from: at(input.from), until: at(input.until) };
+    return placedPageOf(
+      cursors,
+      ['checks', organisation.id, id, place, outcome, window.from, window.until],
+      input,
+      async (after, most) => {
+        const checks = await newestMatching(sql, results, monitor, {
+          from: Math.max(window.from ?? 0, now - longestKeptMs),
+          to: Math.min(window.until ?? Infinity, after?.key ?? Infinity, now + aheadMs) + 1,
+          most,
+          matches: (check) =>
+            byKey.has(check.probe) &&
+            (outcome === null || check.outcome === outcome) &&
+            (window.until === null || check.at < window.until) &&
+            isAfter(check, after),
+        });
+        return checks.map((check) => ({ ...check, key: check.at, place: String(check.probe) }));
+      },
+      (check) => checkJson(check, byKey.get(check.probe)),
+    );
+  },
+);
 
 /** Nothing is kept for longer. */
 const longestKeptMs = 400 * 86_400_000;

@@ -1,12 +1,11 @@
 import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { causeSentence } from '../../shared/checks/causes.ts';
 import { barsOf, windowOf } from '../core/uptime.ts';
-import type { InOrganisation, OperationResult } from '../gate/context.ts';
+import { handle } from '../gate/bind.ts';
 import { groupStatus } from '../groups/model.ts';
 import { mutedJson } from '../notifications/mute-queries.ts';
 import { warningJson } from '../warnings/model.ts';
-import type * as contract from './contract.ts';
-import { dashboardRows as rowsOfPage, tagsIn } from './contract.ts';
+import * as contract from './contract.ts';
 import {
   allFacets,
   type DashboardFigures,
@@ -42,65 +41,69 @@ type Out = OutputOf<typeof contract.listDashboard>;
  * Counted, filtered and sorted by the status that the database keeps of each monitor; what a row
  * shows comes from its history, as on all pages.
  */
-export async function listDashboard(
-  { sql, organisation, now, with: { results } }: InOrganisation,
-  { sort, page, ...asked }: InputOf<typeof contract.listDashboard>,
-): OperationResult<Out> {
-  const of = organisation.id;
-  const window = windowOf(uptimeDays, now);
-  const filter = filterOf(asked);
-  const place = { sort, offset: (page - 1) * rowsOfPage, most: rowsOfPage, since: window.from };
-  // Which monitors are on the page depends on what is covered only when a status is asked for.
-  const cover = coveredNow(sql, of, now);
-  const looked = (filter.status === null ? Promise.resolve([]) : cover)
-    .then((covered) => dashboardPage(sql, of, filter, covered, place))
-    .then(async (found) => {
-      const ids = found.map(({ id }) => id);
-      const groups = [...new Set(found.flatMap(({ group: own }) => (own === null ? [] : [own])))];
-      const [rows, histories, standings] = await Promise.all([
-        dashboardRows(sql, results, of, found, now),
-        monitorHistories(sql, results, of, ids, window),
-        cover.then((covered) => groupsWithStatus(sql, of, groups, covered)),
-      ]);
-      return { ids, rows, histories, standings };
+export const listDashboard = handle(contract.listDashboard)(
+  async ({ sql, organisation, now, with: { results } }, { sort, page, ...asked }) => {
+    const of = organisation.id;
+    const window = windowOf(uptimeDays, now);
+    const filter = filterOf(asked);
+    const place = {
+      sort,
+      offset: (page - 1) * contract.dashboardRows,
+      most: contract.dashboardRows,
+      since: window.from,
+    };
+    // Which monitors are on the page depends on what is covered only when a status is asked for.
+    const cover = coveredNow(sql, of, now);
+    const looked = (filter.status === null ? Promise.resolve([]) : cover)
+      .then((covered) => dashboardPage(sql, of, filter, covered, place))
+      .then(async (found) => {
+        const ids = found.map(({ id }) => id);
+        const groups = [...new Set(found.flatMap(({ group: own }) => (own === null ? [] : [own])))];
+        const [rows, histories, standings] = await Promise.all([
+          dashboardRows(sql, results, of, found, now),
+          monitorHistories(sql, results, of, ids, window),
+          cover.then((covered) => groupsWithStatus(sql, of, groups, covered)),
+        ]);
+        return { ids, rows, histories, standings };
+      });
+    const [figures, { ids, rows, histories, standings }] = await Promise.all([
+      cover.then((covered) => dashboardFigures(sql, of, filter, covered, most)),
+      looked,
+    ]);
+    const counts = countsJson(figures);
+    const [rowById, historyById] = [
+      new Map(rows.map((row) => [row.id, row])),
+      new Map(histories.map((each) => [each.id, each])),
+    ];
+    const items = ids.flatMap((id) => {
+      const [row, history] = [rowById.get(id), historyById.get(id)];
+      // Deleted between the two queries.
+      return row && history ? [rowJson(row, history, now)] : [];
     });
-  const [figures, { ids, rows, histories, standings }] = await Promise.all([
-    cover.then((covered) => dashboardFigures(sql, of, filter, covered, most)),
-    looked,
-  ]);
-  const counts = countsJson(figures);
-  const [rowById, historyById] = [
-    new Map(rows.map((row) => [row.id, row])),
-    new Map(histories.map((each) => [each.id, each])),
-  ];
-  const items = ids.flatMap((id) => {
-    const [row, history] = [rowById.get(id), historyById.get(id)];
-    // Deleted between the two queries.
-    return row && history ? [rowJson(row, history, now)] : [];
-  });
-  return {
-    counts,
-    failing: figures.failing.map((each) => ({
-      ...each,
-      since: iso(each.since),
-      owned_since: each.owned_since === null ? null : iso(each.owned_since),
-    })),
-    others: {
-      down: figures.in_trouble.down - counts.down,
-      verifying: figures.in_trouble.verifying - counts.verifying,
-    },
-    matching:
-      filter.warning !== null
-        ? counts.warned
-        : filter.status === null
-          ? counts.all
-          : counts[filter.status],
-    items,
-    groups: groupsJson(rows, standings),
-    group_choices: [...figures.groups],
-    probes: [...figures.probes],
-  };
-}
+    return {
+      counts,
+      failing: figures.failing.map((each) => ({
+        ...each,
+        since: iso(each.since),
+        owned_since: each.owned_since === null ? null : iso(each.owned_since),
+      })),
+      others: {
+        down: figures.in_trouble.down - counts.down,
+        verifying: figures.in_trouble.verifying - counts.verifying,
+      },
+      matching:
+        filter.warning !== null
+          ? counts.warned
+          : filter.status === null
+            ? counts.all
+            : counts[filter.status],
+      items,
+      groups: groupsJson(rows, standings),
+      group_choices: [...figures.groups],
+      probes: [...figures.probes],
+    };
+  },
+);
 
 function filterOf({
   status,
@@ -115,7 +118,7 @@ function filterOf({
     kind,
     search: q,
     group,
-    tags: tagsIn(tag ?? ''),
+    tags: contract.tagsIn(tag ?? ''),
     warning,
   };
 }
@@ -207,13 +210,12 @@ function groupsJson(
   });
 }
 
-export async function listFilters(
-  { sql, organisation, now }: InOrganisation,
-  input: InputOf<typeof contract.listFilters>,
-): OperationResult<OutputOf<typeof contract.listFilters>> {
-  const filter = filterOf(input);
-  const items = isFiltered(filter)
-    ? await facetsOf(sql, organisation.id, filter, await coveredNow(sql, organisation.id, now))
-    : await allFacets(sql, organisation.id);
-  return { items: items.map((item) => ({ ...item })) };
-}
+export const listFilters = handle(contract.listFilters)(
+  async ({ sql, organisation, now }, input) => {
+    const filter = filterOf(input);
+    const items = isFiltered(filter)
+      ? await facetsOf(sql, organisation.id, filter, await coveredNow(sql, organisation.id, now))
+      : await allFacets(sql, organisation.id);
+    return { items: items.map((item) => ({ ...item })) };
+  },
+);

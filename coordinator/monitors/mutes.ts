@@ -1,6 +1,6 @@
-import type * as api from '../../shared/api/monitors.ts';
-import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
-import { type InOrganisation, type OperationResult, orNotFound } from '../gate/context.ts';
+import * as api from '../../shared/api/monitors.ts';
+import { handle } from '../gate/bind.ts';
+import { type InOrganisation, orNotFound } from '../gate/context.ts';
 import {
   endMute,
   type MonitorMute,
@@ -28,19 +28,20 @@ export function muteFor(
 
 const statusDays = 30;
 
-export async function muteMonitor(
-  context: InOrganisation,
-  { monitor_id: id, ...input }: InputOf<typeof api.muteMonitor>,
-): OperationResult<OutputOf<typeof api.muteMonitor>> {
-  const { sql, organisation, caller, note, now } = context;
-  const at = new Date(now);
-  const of = organisation.id;
-  await named(context, id, await monitorMutes(sql, of, [id], at));
-  const mute = muteFor(input, now);
-  await muteMonitors(sql, { organisation: of, user: caller.user, at }, [{ monitor: id, ...mute }]);
-  note({ after: { muted: true, ...input } });
-  return getMonitorStatus(context, { monitor_id: id, days: statusDays });
-}
+export const muteMonitor = handle(api.muteMonitor)(
+  async (context, { monitor_id: id, ...input }) => {
+    const { sql, organisation, caller, note, now } = context;
+    const at = new Date(now);
+    const of = organisation.id;
+    await named(context, id, await monitorMutes(sql, of, [id], at));
+    const mute = muteFor(input, now);
+    await muteMonitors(sql, { organisation: of, user: caller.user, at }, [
+      { monitor: id, ...mute },
+    ]);
+    note({ after: { muted: true, ...input } });
+    return getMonitorStatus(context, { monitor_id: id, days: statusDays });
+  },
+);
 
 async function named(
   { sql, organisation, note }: InOrganisation,
@@ -54,14 +55,11 @@ async function named(
   note({ before: { name, muted: before.length > 0 } });
 }
 
-export async function unmuteMonitor(
-  context: InOrganisation,
-  { monitor_id: id }: InputOf<typeof api.unmuteMonitor>,
-): OperationResult<OutputOf<typeof api.unmuteMonitor>> {
+export const unmuteMonitor = handle(api.unmuteMonitor)(async (context, { monitor_id: id }) => {
   const { sql, organisation, note, now } = context;
   const at = new Date(now);
   await named(context, id, await monitorMutes(sql, organisation.id, [id], at));
   await endMute(sql, organisation.id, at, [id]);
   note({ after: { muted: false } });
   return getMonitorStatus(context, { monitor_id: id, days: statusDays });
-}
+});

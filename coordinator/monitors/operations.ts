@@ -1,12 +1,13 @@
-import type * as api from '../../shared/api/monitors.ts';
+import * as api from '../../shared/api/monitors.ts';
 import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
-import type * as resultsApi from '../../shared/api/results.ts';
+import * as resultsApi from '../../shared/api/results.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { newPingToken, pingFingerprint } from '../../shared/checks/heartbeat/config.ts';
 import { isPrivatePlace, regionPlace } from '../../shared/checks/places.ts';
 import { type Stretch, windowOf } from '../core/uptime.ts';
 import { deploysWithin } from '../events/queries.ts';
+import { handle } from '../gate/bind.ts';
 import {
   AlternateStatus,
   type InOrganisation,
@@ -27,7 +28,7 @@ import { pingTokenOf } from '../secrets/at-rest.ts';
 import { warningJson } from '../warnings/model.ts';
 import { openWarningsOf } from '../warnings/queries.ts';
 import { changeMonitor, monitorNow, patchOf, typeDiffers, uptimeJson } from './changes.ts';
-import type * as contract from './contract.ts';
+import * as contract from './contract.ts';
 import { placeName } from './locations.ts';
 import { draftMonitor, labelsFrom, longerName } from './model.ts';
 import {
@@ -57,10 +58,7 @@ type Input = InputOf<typeof api.createMonitor>;
  * The model decides what a monitor may be, the plan how many there may be. A heartbeat gets a token
  * of its own.
  */
-export async function createMonitor(
-  context: InOrganisation,
-  input: Input,
-): OperationResult<OutputOf<typeof api.createMonitor>> {
+export const createMonitor = handle(api.createMonitor)(async (context, input) => {
   const { sql, organisation, note, now } = context;
   const { results, secrets, partitionOf, registries } = context.with;
   const { id: of, plan } = organisation;
@@ -106,7 +104,7 @@ export async function createMonitor(
   const row = orNotFound(await monitorWithStatus(sql, results, of, id), 'monitor_not_found');
   note({ after: monitorJson(row) });
   return monitorNow(row, now);
-}
+});
 
 async function changeExisting(
   context: InOrganisation,
@@ -122,69 +120,64 @@ async function changeExisting(
 }
 
 /** Read before a form is shown, so that the form offers what will be accepted. */
-export async function getMonitorChoices({
-  sql,
-  organisation,
-}: InOrganisation): OperationResult<OutputOf<typeof contract.getMonitorChoices>> {
-  const { id: of, plan } = organisation;
-  const [checkers, places, groups, monitors] = await Promise.all([
-    checkersOf(sql, of),
-    placesOf(sql, of),
-    groupChoices(sql, of),
-    countMonitors(sql, of),
-  ]);
-  const allows = plans[plan];
-  const open = checkers.filter((each) => each.organisation === null);
-  return {
-    continents: [...new Set(open.map(({ continent }) => continent))].toSorted(),
-    regions: [
-      ...new Set(
-        open.flatMap(({ continent, region }) =>
-          region === null ? [] : [regionPlace(continent, region)],
+export const getMonitorChoices = handle(contract.getMonitorChoices)(
+  async ({ sql, organisation }) => {
+    const { id: of, plan } = organisation;
+    const [checkers, places, groups, monitors] = await Promise.all([
+      checkersOf(sql, of),
+      placesOf(sql, of),
+      groupChoices(sql, of),
+      countMonitors(sql, of),
+    ]);
+    const allows = plans[plan];
+    const open = checkers.filter((each) => each.organisation === null);
+    return {
+      continents: [...new Set(open.map(({ continent }) => continent))].toSorted(),
+      regions: [
+        ...new Set(
+          open.flatMap(({ continent, region }) =>
+            region === null ? [] : [regionPlace(continent, region)],
+          ),
         ),
-      ),
-    ].toSorted(),
-    places: places.map((place) => ({
-      ...place,
-      called: placeName(place.id, of, checkers),
-      probes: [...place.probes],
-    })),
-    groups: groups.map(({ id, name }) => ({ id, name })),
-    plan,
-    min_interval_s: allows.min_interval_s,
-    monitors,
-    most_monitors: Number.isFinite(allows.monitors) ? allows.monitors : null,
-  };
-}
+      ].toSorted(),
+      places: places.map((place) => ({
+        ...place,
+        called: placeName(place.id, of, checkers),
+        probes: [...place.probes],
+      })),
+      groups: groups.map(({ id, name }) => ({ id, name })),
+      plan,
+      min_interval_s: allows.min_interval_s,
+      monitors,
+      most_monitors: Number.isFinite(allows.monitors) ? allows.monitors : null,
+    };
+  },
+);
 
-export async function findSameTarget(
-  { sql, organisation }: InOrganisation,
-  { type, target }: InputOf<typeof contract.findSameTarget>,
-): OperationResult<OutputOf<typeof contract.findSameTarget>> {
-  return {
+export const findSameTarget = handle(contract.findSameTarget)(
+  async ({ sql, organisation }, { type, target }) => ({
     items: await monitorsAt(sql, organisation.id, type, target.trim()),
-  };
-}
+  }),
+);
 
 /** More stretches than anyone reads, and too few to make a page slow. */
 const maxStretches = 1_000;
 
 /** Rule 43. The sum and its stretches come from one reading of the ledger, so they always agree. */
-export async function getMonitorLedger(
-  { sql, organisation, now, with: { results } }: InOrganisation,
-  { monitor_id: id, days }: InputOf<typeof api.getMonitorLedger>,
-): OperationResult<OutputOf<typeof api.getMonitorLedger>> {
-  const window = windowOf(days, now);
-  const [history] = await monitorHistories(sql, results, organisation.id, [id], window);
-  const of = orNotFound(history, 'monitor_not_found');
-  const stretches = stretchesOf(of, window).toReversed();
-  return {
-    monitor: id,
-    ...uptimeJson(of, days, window),
-    stretches: stretches.slice(0, maxStretches).map(stretchJson),
-    left_out: Math.max(0, stretches.length - maxStretches),
-  };
-}
+export const getMonitorLedger = handle(api.getMonitorLedger)(
+  async ({ sql, organisation, now, with: { results } }, { monitor_id: id, days }) => {
+    const window = windowOf(days, now);
+    const [history] = await monitorHistories(sql, results, organisation.id, [id], window);
+    const of = orNotFound(history, 'monitor_not_found');
+    const stretches = stretchesOf(of, window).toReversed();
+    return {
+      monitor: id,
+      ...uptimeJson(of, days, window),
+      stretches: stretches.slice(0, maxStretches).map(stretchJson),
+      left_out: Math.max(0, stretches.length - maxStretches),
+    };
+  },
+);
 
 function stretchJson({ from, to, state, cause }: Stretch) {
   return {
@@ -208,57 +201,56 @@ const windows = {
   '1y': { long_s: 365 * day, step_s: day, source: 'hourly' },
 } as const;
 
-export async function getMonitorResults(
-  { sql, organisation, now, with: { results } }: InOrganisation,
-  { monitor_id: id, window }: InputOf<typeof resultsApi.getMonitorResults>,
-): OperationResult<OutputOf<typeof resultsApi.getMonitorResults>> {
-  const monitor = orNotFound(await monitorKey(sql, organisation.id, id), 'monitor_not_found');
-  const { long_s, step_s, source } = windows[window];
-  // Whole steps, so that a point is the same from one reading to the next; the last one is still
-  // filling.
-  const to = Math.ceil(now / (step_s * 1_000)) * step_s * 1_000;
-  const from = to - long_s * 1_000;
-  const read = source === 'raw' ? rawSeries : yearSeries;
-  const [{ rows, whole, places: summaries }, deploys] = await Promise.all([
-    read(sql, results, monitor, { from, to }, step_s),
-    deploysWithin(sql, organisation.id, id, { from, to }),
-  ]);
-  const pointOf = ({ slot, ok, failed, unknown, ...times }: SeriesRow) => ({
-    at: new Date(from + slot * step_s * 1_000).toISOString(),
-    ok,
-    failed,
-    unknown,
-    mean_ms: rounded(times.mean),
-    min_ms: rounded(times.least),
-    max_ms: rounded(times.most),
-    median_ms: rounded(times.median),
-    p95_ms: rounded(times.p95),
-    p99_ms: rounded(times.p99),
-    phases: phasesJson(times.phases),
-  });
-  const of = Map.groupBy(rows, (row) => row.continent);
-  const own = [...of.keys()].filter(isPrivatePlace);
-  const places = await placesAmong(sql, organisation.id, own);
-  return {
-    monitor: id,
-    step_s,
-    source,
-    from: new Date(from).toISOString(),
-    to: new Date(to).toISOString(),
-    series: [...of].map(([seenFrom, points]) => {
-      const place = places.find(({ id: each }) => each === seenFrom);
-      return {
-        continent: place?.continent ?? seenFrom,
-        place: place === undefined ? null : { id: place.id, name: place.name },
-        points: points.map(pointOf),
-        percentiles: percentilesJson(summaries?.get(seenFrom) ?? null),
-        phases: phasesJson(summaries?.get(seenFrom)?.phases ?? null),
-      };
-    }),
-    percentiles: percentilesJson(whole),
-    deploys: deploys.map(({ at, name }) => ({ at: at.toISOString(), name })),
-  };
-}
+export const getMonitorResults = handle(resultsApi.getMonitorResults)(
+  async ({ sql, organisation, now, with: { results } }, { monitor_id: id, window }) => {
+    const monitor = orNotFound(await monitorKey(sql, organisation.id, id), 'monitor_not_found');
+    const { long_s, step_s, source } = windows[window];
+    // Whole steps, so that a point is the same from one reading to the next; the last one is still
+    // filling.
+    const to = Math.ceil(now / (step_s * 1_000)) * step_s * 1_000;
+    const from = to - long_s * 1_000;
+    const read = source === 'raw' ? rawSeries : yearSeries;
+    const [{ rows, whole, places: summaries }, deploys] = await Promise.all([
+      read(sql, results, monitor, { from, to }, step_s),
+      deploysWithin(sql, organisation.id, id, { from, to }),
+    ]);
+    const pointOf = ({ slot, ok, failed, unknown, ...times }: SeriesRow) => ({
+      at: new Date(from + slot * step_s * 1_000).toISOString(),
+      ok,
+      failed,
+      unknown,
+      mean_ms: rounded(times.mean),
+      min_ms: rounded(times.least),
+      max_ms: rounded(times.most),
+      median_ms: rounded(times.median),
+      p95_ms: rounded(times.p95),
+      p99_ms: rounded(times.p99),
+      phases: phasesJson(times.phases),
+    });
+    const of = Map.groupBy(rows, (row) => row.continent);
+    const own = [...of.keys()].filter(isPrivatePlace);
+    const places = await placesAmong(sql, organisation.id, own);
+    return {
+      monitor: id,
+      step_s,
+      source,
+      from: new Date(from).toISOString(),
+      to: new Date(to).toISOString(),
+      series: [...of].map(([seenFrom, points]) => {
+        const place = places.find(({ id: each }) => each === seenFrom);
+        return {
+          continent: place?.continent ?? seenFrom,
+          place: place === undefined ? null : { id: place.id, name: place.name },
+          points: points.map(pointOf),
+          percentiles: percentilesJson(summaries?.get(seenFrom) ?? null),
+          phases: phasesJson(summaries?.get(seenFrom)?.phases ?? null),
+        };
+      }),
+      percentiles: percentilesJson(whole),
+      deploys: deploys.map(({ at, name }) => ({ at: at.toISOString(), name })),
+    };
+  },
+);
 
 function rounded(ms: number | null): number | null {
   return ms === null ? null : Math.round(ms * 10) / 10;
@@ -286,178 +278,169 @@ function percentilesJson(whole: Percentiles | null) {
 }
 
 /** Uses the same functions as pages and exports, over one moment's view of the ledger. */
-export async function getMonitorStatus(
-  { sql, organisation, now, with: { results } }: InOrganisation,
-  { monitor_id: id, days }: InputOf<typeof api.getMonitorStatus>,
-): OperationResult<OutputOf<typeof api.getMonitorStatus>> {
-  const window = windowOf(days, now);
-  const [history] = await monitorHistories(sql, results, organisation.id, [id], window);
-  const of = orNotFound(history, 'monitor_not_found');
-  const { status, since, last_checked_at } = statusOf(of, now);
-  const [[muted], warnings, sides] = await Promise.all([
-    monitorMutes(sql, organisation.id, [id], new Date(now)),
-    openWarningsOf(sql, organisation.id, [id]),
-    sidesNow(sql, results, organisation.id, id, { isDown: status === 'down', now }),
-  ]);
-  return {
-    monitor: id,
-    status,
-    since: new Date(since).toISOString(),
-    last_checked_at: last_checked_at === null ? null : new Date(last_checked_at).toISOString(),
-    enabled: of.paused_at === null,
-    uptime: uptimeJson(of, days, window),
-    muted: muted === undefined ? null : mutedJson(muted),
-    warnings: warnings.map((warning) => warningJson(warning, now)),
-    sides: sidesJson(sides),
-  };
-}
+export const getMonitorStatus = handle(api.getMonitorStatus)(
+  async ({ sql, organisation, now, with: { results } }, { monitor_id: id, days }) => {
+    const window = windowOf(days, now);
+    const [history] = await monitorHistories(sql, results, organisation.id, [id], window);
+    const of = orNotFound(history, 'monitor_not_found');
+    const { status, since, last_checked_at } = statusOf(of, now);
+    const [[muted], warnings, sides] = await Promise.all([
+      monitorMutes(sql, organisation.id, [id], new Date(now)),
+      openWarningsOf(sql, organisation.id, [id]),
+      sidesNow(sql, results, organisation.id, id, { isDown: status === 'down', now }),
+    ]);
+    return {
+      monitor: id,
+      status,
+      since: new Date(since).toISOString(),
+      last_checked_at: last_checked_at === null ? null : new Date(last_checked_at).toISOString(),
+      enabled: of.paused_at === null,
+      uptime: uptimeJson(of, days, window),
+      muted: muted === undefined ? null : mutedJson(muted),
+      warnings: warnings.map((warning) => warningJson(warning, now)),
+      sides: sidesJson(sides),
+    };
+  },
+);
 
-export async function getMonitor(
-  { sql, organisation, now, with: { results } }: InOrganisation,
-  { monitor_id }: InputOf<typeof api.getMonitor>,
-): OperationResult<OutputOf<typeof api.getMonitor>> {
-  return monitorNow(
-    orNotFound(
-      await monitorWithStatus(sql, results, organisation.id, monitor_id),
-      'monitor_not_found',
+export const getMonitor = handle(api.getMonitor)(
+  async ({ sql, organisation, now, with: { results } }, { monitor_id }) =>
+    monitorNow(
+      orNotFound(
+        await monitorWithStatus(sql, results, organisation.id, monitor_id),
+        'monitor_not_found',
+      ),
+      now,
     ),
-    now,
-  );
-}
+);
 
 /** The only place that reads a heartbeat's token; the API never returns it. */
-export async function getPingAddress(
-  { sql, organisation, with: { secrets, baseUrl } }: InOrganisation,
-  { monitor_id: id }: InputOf<typeof contract.getPingAddress>,
-): OperationResult<OutputOf<typeof contract.getPingAddress>> {
-  const { type } = orNotFound(await monitorById(sql, organisation.id, id), 'monitor_not_found');
-  const box = await pingTokenBox(sql, organisation.id, id);
-  if (box === undefined)
-    throw new Refusal(
-      'not_a_heartbeat',
-      `This is a monitor of type ${type}; only heartbeat monitors have an address.`,
-    );
-  return { id, address: `${baseUrl()}/beat/${await secrets.open(sql, box, pingTokenOf(id))}` };
-}
+export const getPingAddress = handle(contract.getPingAddress)(
+  async ({ sql, organisation, with: { secrets, baseUrl } }, { monitor_id: id }) => {
+    const { type } = orNotFound(await monitorById(sql, organisation.id, id), 'monitor_not_found');
+    const box = await pingTokenBox(sql, organisation.id, id);
+    if (box === undefined)
+      throw new Refusal(
+        'not_a_heartbeat',
+        `This is a monitor of type ${type}; only heartbeat monitors have an address.`,
+      );
+    return { id, address: `${baseUrl()}/beat/${await secrets.open(sql, box, pingTokenOf(id))}` };
+  },
+);
 
 /** An organisation with more than this reads its lists page by page. */
 const maxOfAll = 10_000;
 
-export async function listMonitorFigures({
-  sql,
-  organisation,
-  now,
-  with: { results },
-}: InOrganisation): OperationResult<OutputOf<typeof contract.listMonitorFigures>> {
-  const rows = await monitorFigures(
-    sql,
-    results,
-    organisation.id,
-    Math.min(plans[organisation.plan].monitors, maxOfAll),
-    now,
-  );
-  return {
-    items: rows.map(({ id, name, type, status, response_ms, place, warnings }) => ({
-      id,
-      name,
-      type,
-      status,
-      is_up: isUp(status),
-      response_ms,
-      place,
-      warnings: (warnings ?? []).map(({ code }) => code),
-    })),
-    left_out: (rows[0]?.count ?? 0) - rows.length,
-  };
-}
+export const listMonitorFigures = handle(contract.listMonitorFigures)(
+  async ({ sql, organisation, now, with: { results } }) => {
+    const rows = await monitorFigures(
+      sql,
+      results,
+      organisation.id,
+      Math.min(plans[organisation.plan].monitors, maxOfAll),
+      now,
+    );
+    return {
+      items: rows.map(({ id, name, type, status, response_ms, place, warnings }) => ({
+        id,
+        name,
+        type,
+        status,
+        is_up: isUp(status),
+        response_ms,
+        place,
+        warnings: (warnings ?? []).map(({ code }) => code),
+      })),
+      left_out: (rows[0]?.count ?? 0) - rows.length,
+    };
+  },
+);
 
 /** An outage that was not confirmed does not count (rule 11). */
 function isUp(status: Status): boolean | null {
   return status === 'pending' || status === 'paused' ? null : status !== 'down';
 }
 
-export async function listMonitors(
-  { sql, organisation, now, with: { cursors, shownMonitors } }: InOrganisation,
-  { sort, limit, cursor, ...filter }: InputOf<typeof api.listMonitors>,
-): OperationResult<OutputOf<typeof api.listMonitors>> {
-  const { id: of } = organisation;
-  const { status, type, group, enabled, warning, external_id } = filter;
-  const [text, tag] = [filter.text ?? '', filter.tag?.trim().toLowerCase() ?? null];
-  if (group !== null && !(await groupsAmong(sql, of, [group])).has(group))
-    throw notFound('group_not_found');
-  return placedPageOf(
-    cursors,
-    ['monitors', of, sort, status, type, group, enabled, tag, warning, external_id, text],
-    { limit, cursor },
-    (after, most) =>
-      shownMonitors.page(sql, {
-        organisation: of,
-        filter: { status, type, group, enabled, tag, warning, external_id, text },
-        sort,
-        after,
-        most,
-      }),
-    (row) => monitorNow(row, now),
-  );
-}
-
-export async function getMonitorPings(
-  { sql, organisation, with: { cursors } }: InOrganisation,
-  { monitor_id: id, limit, cursor }: InputOf<typeof resultsApi.getMonitorPings>,
-): OperationResult<OutputOf<typeof resultsApi.getMonitorPings>> {
-  const { type } = orNotFound(await monitorById(sql, organisation.id, id), 'monitor_not_found');
-  if (type !== 'heartbeat')
-    throw new Refusal(
-      'not_a_heartbeat',
-      `This is a monitor of type ${type}; only heartbeat monitors have pings.`,
+export const listMonitors = handle(api.listMonitors)(
+  async (
+    { sql, organisation, now, with: { cursors, shownMonitors } },
+    { sort, limit, cursor, ...filter },
+  ) => {
+    const { id: of } = organisation;
+    const { status, type, group, enabled, warning, external_id } = filter;
+    const [text, tag] = [filter.text ?? '', filter.tag?.trim().toLowerCase() ?? null];
+    if (group !== null && !(await groupsAmong(sql, of, [group])).has(group))
+      throw notFound('group_not_found');
+    return placedPageOf(
+      cursors,
+      ['monitors', of, sort, status, type, group, enabled, tag, warning, external_id, text],
+      { limit, cursor },
+      (after, most) =>
+        shownMonitors.page(sql, {
+          organisation: of,
+          filter: { status, type, group, enabled, tag, warning, external_id, text },
+          sort,
+          after,
+          most,
+        }),
+      (row) => monitorNow(row, now),
     );
-  return placedPageOf(
-    cursors,
-    ['pings', organisation.id, id],
-    { limit, cursor },
-    (after, most) => newestPings(sql, organisation.id, id, { after, most }),
-    ({ key: _, place, at, ear, ...ping }) => ({
-      ...ping,
-      id: place,
-      at: at.toISOString(),
-      received_by: ear,
-    }),
-  );
-}
+  },
+);
+
+export const getMonitorPings = handle(resultsApi.getMonitorPings)(
+  async ({ sql, organisation, with: { cursors } }, { monitor_id: id, limit, cursor }) => {
+    const { type } = orNotFound(await monitorById(sql, organisation.id, id), 'monitor_not_found');
+    if (type !== 'heartbeat')
+      throw new Refusal(
+        'not_a_heartbeat',
+        `This is a monitor of type ${type}; only heartbeat monitors have pings.`,
+      );
+    return placedPageOf(
+      cursors,
+      ['pings', organisation.id, id],
+      { limit, cursor },
+      (after, most) => newestPings(sql, organisation.id, id, { after, most }),
+      ({ key: _, place, at, ear, ...ping }) => ({
+        ...ping,
+        id: place,
+        at: at.toISOString(),
+        received_by: ear,
+      }),
+    );
+  },
+);
 
 /**
  * A new token counts at once. Older ones stay valid for as long as it takes to reconfigure every
  * job, or end at once where someone else has one.
  */
-export async function rotatePingAddress(
-  { sql, organisation, now, with: { secrets, baseUrl } }: InOrganisation,
-  { monitor_id: id, overlap_s }: InputOf<typeof contract.rotatePingAddress>,
-): OperationResult<OutputOf<typeof contract.rotatePingAddress>> {
-  const { type } = orNotFound(await monitorById(sql, organisation.id, id), 'monitor_not_found');
-  const until = now + overlap_s * 1_000;
-  if (!(await retirePingTokens(sql, organisation.id, id, until)))
-    throw new Refusal(
-      'not_a_heartbeat',
-      `This is a monitor of type ${type}; only heartbeat monitors have an address.`,
-    );
-  const token = newPingToken();
-  const box = await secrets.seal(sql, token, pingTokenOf(id));
-  await insertPingTokens(sql, organisation.id, [
-    { fingerprint: pingFingerprint(token), monitor: id, box },
-  ]);
-  return { id, address: `${baseUrl()}/beat/${token}`, old_until: new Date(until).toISOString() };
-}
+export const rotatePingAddress = handle(contract.rotatePingAddress)(
+  async ({ sql, organisation, now, with: { secrets, baseUrl } }, { monitor_id: id, overlap_s }) => {
+    const { type } = orNotFound(await monitorById(sql, organisation.id, id), 'monitor_not_found');
+    const until = now + overlap_s * 1_000;
+    if (!(await retirePingTokens(sql, organisation.id, id, until)))
+      throw new Refusal(
+        'not_a_heartbeat',
+        `This is a monitor of type ${type}; only heartbeat monitors have an address.`,
+      );
+    const token = newPingToken();
+    const box = await secrets.seal(sql, token, pingTokenOf(id));
+    await insertPingTokens(sql, organisation.id, [
+      { fingerprint: pingFingerprint(token), monitor: id, box },
+    ]);
+    return { id, address: `${baseUrl()}/beat/${token}`, old_until: new Date(until).toISOString() };
+  },
+);
 
-export async function updateMonitor(
-  context: InOrganisation,
-  { monitor_id: id, ...patch }: InputOf<typeof api.updateMonitor>,
-): OperationResult<OutputOf<typeof api.updateMonitor>> {
-  return changeMonitor(
-    context,
-    orNotFound(
-      await monitorForChange(context.sql, context.organisation.id, id),
-      'monitor_not_found',
+export const updateMonitor = handle(api.updateMonitor)(
+  async (context, { monitor_id: id, ...patch }) =>
+    changeMonitor(
+      context,
+      orNotFound(
+        await monitorForChange(context.sql, context.organisation.id, id),
+        'monitor_not_found',
+      ),
+      patch,
     ),
-    patch,
-  );
-}
+);

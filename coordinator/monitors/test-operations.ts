@@ -1,16 +1,10 @@
 import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
-import type * as api from '../../shared/api/test-runs.ts';
+import * as api from '../../shared/api/test-runs.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { causeSentence } from '../../shared/checks/causes.ts';
 import { inTransaction } from '../database/sql.ts';
-import { inSteps } from '../gate/bind.ts';
-import {
-  type Early,
-  type InOrganisation,
-  type OperationResult,
-  type OrganisationScope,
-  orNotFound,
-} from '../gate/context.ts';
+import { handle } from '../gate/bind.ts';
+import { type Early, type OrganisationScope, orNotFound } from '../gate/context.ts';
 import { lockOrganisation } from '../organisations/queries.ts';
 import { checkersOf } from '../probes/places.ts';
 import { draftMonitor, unsaved } from './model.ts';
@@ -27,11 +21,8 @@ type Test = OutputOf<typeof api.getTest>;
 const maxAMinute = 10;
 
 /** Tests before the transaction, because answers may take half a minute. */
-export const createTest = inSteps({
-  before: async (
-    early: Early<OrganisationScope>,
-    { wait_s, ...input }: InputOf<typeof api.createTest>,
-  ): Promise<Test> => {
+export const createTest = handle(api.createTest)({
+  before: async (early, { wait_s, ...input }) => {
     const { organisation, caller, with: dependencies } = early;
     const owner = { organisation: organisation.id, user: caller.user };
     const id = await begin(early, input);
@@ -41,25 +32,20 @@ export const createTest = inSteps({
       orNotFound(await dependencies.trials.hear(id, owner, waited), 'test_not_found'),
     );
   },
-  act: async (
-    { note }: InOrganisation,
-    _input: InputOf<typeof api.createTest>,
-    test: Test,
-  ): OperationResult<Test> => {
+  act: async ({ note }, _input, test) => {
     note({ after: { verdict: test.verdict } });
     return test;
   },
 });
 
 /** Answers belong to the user who asked. */
-export async function getTest(
-  { organisation, caller, with: { trials } }: InOrganisation,
-  { test_id: id, known, wait_s }: InputOf<typeof api.getTest>,
-): OperationResult<Test> {
-  const owner = { organisation: organisation.id, user: caller.user };
-  const waited = { known: known ?? everyAnswer, waitMs: wait_s * 1_000 };
-  return testJson(id, orNotFound(await trials.hear(id, owner, waited), 'test_not_found'));
-}
+export const getTest = handle(api.getTest)(
+  async ({ organisation, caller, with: { trials } }, { test_id: id, known, wait_s }) => {
+    const owner = { organisation: organisation.id, user: caller.user };
+    const waited = { known: known ?? everyAnswer, waitMs: wait_s * 1_000 };
+    return testJson(id, orNotFound(await trials.hear(id, owner, waited), 'test_not_found'));
+  },
+);
 
 /** More than any test run has: only its end is waited for. */
 const everyAnswer = Number.MAX_SAFE_INTEGER;

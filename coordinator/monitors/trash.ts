@@ -1,19 +1,14 @@
-import type * as api from '../../shared/api/monitors.ts';
-import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
-import type * as trashApi from '../../shared/api/trash.ts';
+import * as api from '../../shared/api/monitors.ts';
+import * as trashApi from '../../shared/api/trash.ts';
 import { Refusal } from '../../shared/base/errors.ts';
-import {
-  type InOrganisation,
-  notFound,
-  type OperationResult,
-  orNotFound,
-} from '../gate/context.ts';
+import { handle } from '../gate/bind.ts';
+import { type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import { followAliases } from '../heartbeats/alias-queries.ts';
 import { enforceLimit } from '../organisations/plans.ts';
 import { ownName } from '../people/queries.ts';
 import { monitorNow } from './changes.ts';
-import type * as contract from './contract.ts';
+import * as contract from './contract.ts';
 import { countMonitors, monitorForChange, monitorsCalled, monitorsForChange } from './queries.ts';
 import { monitorJson } from './row.ts';
 import { openSecrets } from './secrets.ts';
@@ -29,33 +24,28 @@ import {
 } from './trash-queries.ts';
 
 /** Moves it into the trash; what refers to it elsewhere goes there with it. */
-export async function deleteMonitor(
-  context: InOrganisation,
-  { monitor_id: id }: InputOf<typeof api.deleteMonitor>,
-): Promise<void> {
+export const deleteMonitor = handle(api.deleteMonitor)(async (context, { monitor_id: id }) => {
   const { sql, organisation, note } = context;
   const row = orNotFound(await monitorForChange(sql, organisation.id, id), 'monitor_not_found');
   note({ before: monitorJson(row) });
   await trashMonitors(sql, organisation.id, [row], await deleterOf(context));
-}
+});
 
 /** As the trash names who deleted. */
 export async function deleterOf({ sql, caller }: InOrganisation): Promise<string> {
   return caller.user === null ? 'the operator' : ((await ownName(sql, caller.user)) ?? 'a member');
 }
 
-export function listDeletedMonitors(
-  { sql, organisation, with: { cursors } }: InOrganisation,
-  asked: InputOf<typeof trashApi.listDeletedMonitors>,
-): OperationResult<OutputOf<typeof trashApi.listDeletedMonitors>> {
-  return pageOf(
-    cursors,
-    ['deleted monitors', organisation.id],
-    asked,
-    (from, most) => deletedMonitors(sql, organisation.id, from ?? afterAll, most),
-    deletedJson,
-  );
-}
+export const listDeletedMonitors = handle(trashApi.listDeletedMonitors)(
+  ({ sql, organisation, with: { cursors } }, asked) =>
+    pageOf(
+      cursors,
+      ['deleted monitors', organisation.id],
+      asked,
+      (from, most) => deletedMonitors(sql, organisation.id, from ?? afterAll, most),
+      deletedJson,
+    ),
+);
 
 const trashMs = trashDays * 86_400_000;
 
@@ -67,19 +57,18 @@ function deletedJson({ key: _key, deleted_at, ...row }: DeletedMonitor) {
   };
 }
 
-export async function restoreMonitor(
-  context: InOrganisation,
-  { monitor_id: id }: InputOf<typeof trashApi.restoreMonitor>,
-): OperationResult<OutputOf<typeof trashApi.restoreMonitor>> {
-  const { sql, organisation, note, now } = context;
-  if ((await restoreAmong(context, [id])).length === 0) throw notFound('monitor_not_found');
-  const row = orNotFound(
-    await monitorWithStatus(sql, context.with.results, organisation.id, id),
-    'monitor_not_found',
-  );
-  note({ after: monitorJson(row) });
-  return monitorNow(row, now);
-}
+export const restoreMonitor = handle(trashApi.restoreMonitor)(
+  async (context, { monitor_id: id }) => {
+    const { sql, organisation, note, now } = context;
+    if ((await restoreAmong(context, [id])).length === 0) throw notFound('monitor_not_found');
+    const row = orNotFound(
+      await monitorWithStatus(sql, context.with.results, organisation.id, id),
+      'monitor_not_found',
+    );
+    note({ after: monitorJson(row) });
+    return monitorNow(row, now);
+  },
+);
 
 /**
  * Restores those of them that are in the trash, all or none.
@@ -117,17 +106,16 @@ export async function restoreAmong(
   return found;
 }
 
-export async function purgeMonitor(
-  { sql, organisation, note }: InOrganisation,
-  { monitor_id: id }: InputOf<typeof contract.purgeMonitor>,
-): Promise<void> {
-  const [row] = await deletedAmong(sql, organisation.id, [id]);
-  const {
-    key: _key,
-    deleted_at: _at,
-    deleted_by: _by,
-    ...before
-  } = orNotFound(row, 'monitor_not_found');
-  note({ before });
-  await purgeMonitors(sql, organisation.id, [id]);
-}
+export const purgeMonitor = handle(contract.purgeMonitor)(
+  async ({ sql, organisation, note }, { monitor_id: id }) => {
+    const [row] = await deletedAmong(sql, organisation.id, [id]);
+    const {
+      key: _key,
+      deleted_at: _at,
+      deleted_by: _by,
+      ...before
+    } = orNotFound(row, 'monitor_not_found');
+    note({ before });
+    await purgeMonitors(sql, organisation.id, [id]);
+  },
+);

@@ -1,19 +1,18 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import type * as api from '../../shared/api/channels.ts';
-import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import * as api from '../../shared/api/channels.ts';
+import type { InputOf } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
 import type { Queryable } from '../database/connect.ts';
-import { inSteps } from '../gate/bind.ts';
+import { handle } from '../gate/bind.ts';
 import {
   type ChannelConfig,
   type ChannelsPart,
   type Early,
   type InOrganisation,
   notFound,
-  type OperationResult,
   type OrganisationScope,
   orNotFound,
 } from '../gate/context.ts';
@@ -24,7 +23,7 @@ import { monitorChoices, monitorsAmong } from '../monitors/queries.ts';
 import { mayManage } from '../organisations/model.ts';
 import { enforceLimit } from '../organisations/plans.ts';
 import { channelSecretsOf, type SecretsAtRest } from '../secrets/at-rest.ts';
-import type * as contract from './contract.ts';
+import * as contract from './contract.ts';
 import { hoursFrom } from './hours.ts';
 import { wantsWarnings } from './kinds/index.ts';
 import { newSigningSecret } from './kinds/webhook.ts';
@@ -266,10 +265,7 @@ export async function channelRow(
 }
 
 /** Sends the question again, for a reader who missed the first mail or answered too late. */
-export async function askMailbox(
-  context: InOrganisation,
-  { channel_id: id }: InputOf<typeof contract.askMailbox>,
-): OperationResult<OutputOf<typeof contract.askMailbox>> {
+export const askMailbox = handle(contract.askMailbox)(async (context, { channel_id: id }) => {
   const { sql, organisation, now } = context;
   const channel = orNotFound(await channelById(sql, organisation.id, id, now), 'channel_not_found');
   refuseUnlessTheirs(context, channel.user_id);
@@ -278,31 +274,74 @@ export async function askMailbox(
   const address = channel.config.address ?? '';
   await askByMail(context, id, address);
   return { address };
-}
+});
 
 /** Generates a secret, which is shown once. */
-export const createChannel = inSteps({ before: prepare, act });
+export const createChannel = handle(api.createChannel)({
+  /**
+   * Runs before the transaction, because a test may take ten seconds. Only a config that could be
+   * saved is tested.
+   */
+  before: async (early, input) => {
+    const { sql, organisation, with: instruments } = early;
+    refuseUnlessTheirs(early, ownerOf(early, input.personal));
+    const prepared = preparedFrom(instruments.channels, input);
+    if (!input.try || !canBeTried(instruments.channels, input.kind)) return prepared;
+    if (!(await mayBeRecipient(early, sql, input.kind, prepared.config))) return prepared;
+    enforceLimit('channels', organisation.plan, await countChannels(sql, organisation.id));
+    await refuseUnknown({ sql, organisation }, input);
+    await tryIt(early, input, prepared.config);
+    return prepared;
+  },
+  act: async (context, input, { config, secret }) => {
+    const { sql, organisation, now, note, with: instruments } = context;
+    const { channels, secrets: atRest } = instruments;
+    const user = ownerOf(context, input.personal);
+    refuseUnlessTheirs(context, user);
+    enforceLimit('channels', organisation.plan, await countChannels(sql, organisation.id));
+    await refuseUnknown(context, input);
+    await refuseSecondTime(context, input.kind, config);
+    const { open, secrets } = channels.split(input.kind, config);
+    const address = config.address ?? '';
+    const isKnown = await mayBeRecipient(context, sql, input.kind, config);
+    const id = newId();
+    const kindName = channels.kinds.find((kind) => kind.id === input.kind)?.name ?? input.kind;
+    await insertChannel(sql, {
+      id,
+      user,
+      kind: input.kind,
+      config: open,
+      organisation: organisation.id,
+      verified_at: isKnown ? new Date(now) : null,
+      name:
+        input.name === null ? (input.kind === 'email' ? address : kindName) : nameFrom(input.name),
+      secrets: await sealChannel(atRest, sql, id, secrets),
+      host: channels.host(input.kind, config),
+      enabled: input.enabled,
+      covers: input.covers,
+      monitors: input.monitors,
+      groups: input.groups,
+      delay_s: delayFrom(input.delay_s),
+      reminder_s: reminderFrom(input.reminder_s ?? 0),
+      hours: input.hours === null ? null : hoursFrom(input.hours, organisation.time_zone),
+      warnings: input.warnings ?? wantsWarnings(input.kind),
+    });
+    if (!isKnown) await askByMail(context, id, address);
+    note({ after: { id, kind: input.kind, config: channels.shown(input.kind, config) } });
+    return {
+      ...(await channelRow(
+        context,
+        orNotFound(await channelById(sql, organisation.id, id, now), 'channel_not_found'),
+      )),
+      secret,
+    };
+  },
+});
 
 type Input = InputOf<typeof api.createChannel>;
 
 /** The config as it will be saved, and the secret that we generated for it. */
 type Prepared = { readonly config: ChannelConfig; readonly secret: string | null };
-
-/**
- * Runs before the transaction, because a test may take ten seconds. Only a config that could be
- * saved is tested.
- */
-async function prepare(early: Early<OrganisationScope>, input: Input): Promise<Prepared> {
-  const { sql, organisation, with: instruments } = early;
-  refuseUnlessTheirs(early, ownerOf(early, input.personal));
-  const prepared = preparedFrom(instruments.channels, input);
-  if (!input.try || !canBeTried(instruments.channels, input.kind)) return prepared;
-  if (!(await mayBeRecipient(early, sql, input.kind, prepared.config))) return prepared;
-  enforceLimit('channels', organisation.plan, await countChannels(sql, organisation.id));
-  await refuseUnknown({ sql, organisation }, input);
-  await tryIt(early, input, prepared.config);
-  return prepared;
-}
 
 function ownerOf({ caller }: Pick<InOrganisation, 'caller'>, personal: boolean): string | null {
   if (personal && caller.user === null)
@@ -378,106 +417,46 @@ async function tryIt(
   );
 }
 
-async function act(
-  context: InOrganisation,
-  input: Input,
-  { config, secret }: Prepared,
-): OperationResult<OutputOf<typeof api.createChannel>> {
-  const { sql, organisation, now, note, with: instruments } = context;
-  const { channels, secrets: atRest } = instruments;
-  const user = ownerOf(context, input.personal);
-  refuseUnlessTheirs(context, user);
-  enforceLimit('channels', organisation.plan, await countChannels(sql, organisation.id));
-  await refuseUnknown(context, input);
-  await refuseSecondTime(context, input.kind, config);
-  const { open, secrets } = channels.split(input.kind, config);
-  const address = config.address ?? '';
-  const isKnown = await mayBeRecipient(context, sql, input.kind, config);
-  const id = newId();
-  const kindName = channels.kinds.find((kind) => kind.id === input.kind)?.name ?? input.kind;
-  await insertChannel(sql, {
-    id,
-    user,
-    kind: input.kind,
-    config: open,
-    organisation: organisation.id,
-    verified_at: isKnown ? new Date(now) : null,
-    name:
-      input.name === null ? (input.kind === 'email' ? address : kindName) : nameFrom(input.name),
-    secrets: await sealChannel(atRest, sql, id, secrets),
-    host: channels.host(input.kind, config),
-    enabled: input.enabled,
-    covers: input.covers,
-    monitors: input.monitors,
-    groups: input.groups,
-    delay_s: delayFrom(input.delay_s),
-    reminder_s: reminderFrom(input.reminder_s ?? 0),
-    hours: input.hours === null ? null : hoursFrom(input.hours, organisation.time_zone),
-    warnings: input.warnings ?? wantsWarnings(input.kind),
-  });
-  if (!isKnown) await askByMail(context, id, address);
-  note({ after: { id, kind: input.kind, config: channels.shown(input.kind, config) } });
-  return {
-    ...(await channelRow(
-      context,
-      orNotFound(await channelById(sql, organisation.id, id, now), 'channel_not_found'),
-    )),
-    secret,
-  };
-}
-
-export async function deleteChannel(
-  context: InOrganisation,
-  { channel_id: id }: InputOf<typeof api.deleteChannel>,
-): Promise<void> {
+export const deleteChannel = handle(api.deleteChannel)(async (context, { channel_id: id }) => {
   const { sql, organisation, now, note } = context;
   const channel = orNotFound(await channelById(sql, organisation.id, id, now), 'channel_not_found');
   refuseUnlessTheirs(context, channel.user_id);
   await remove(sql, organisation.id, id, new Date(now));
   note({ before: { kind: channel.kind, name: channel.name } });
-}
+});
 
-export async function getChannelChoices({
-  sql,
-  organisation,
-}: InOrganisation): OperationResult<OutputOf<typeof contract.getChannelChoices>> {
-  const [monitors, groups] = await Promise.all([
-    monitorChoices(sql, organisation.id),
-    groupChoices(sql, organisation.id),
-  ]);
-  return {
-    monitors: monitors.map(({ id, name, words }) => ({ id, name, words })),
-    groups: groups.map(({ id, name }) => ({ id, name })),
-  };
-}
+export const getChannelChoices = handle(contract.getChannelChoices)(
+  async ({ sql, organisation }) => {
+    const [monitors, groups] = await Promise.all([
+      monitorChoices(sql, organisation.id),
+      groupChoices(sql, organisation.id),
+    ]);
+    return {
+      monitors: monitors.map(({ id, name, words }) => ({ id, name, words })),
+      groups: groups.map(({ id, name }) => ({ id, name })),
+    };
+  },
+);
 
-export async function getChannel(
-  context: InOrganisation,
-  { channel_id: id }: InputOf<typeof api.getChannel>,
-): OperationResult<OutputOf<typeof api.getChannel>> {
-  return channelRow(
+export const getChannel = handle(api.getChannel)(async (context, { channel_id: id }) =>
+  channelRow(
     context,
     orNotFound(
       await channelById(context.sql, context.organisation.id, id, context.now),
       'channel_not_found',
     ),
-  );
-}
+  ),
+);
 
-export async function listChannelKinds({
-  with: { channels, door },
-}: InOrganisation): OperationResult<OutputOf<typeof contract.listChannelKinds>> {
-  return {
+export const listChannelKinds = handle(contract.listChannelKinds)(
+  async ({ with: { channels, door } }) => ({
     items: channels.kinds,
     push_key: await channels.pushKey(),
     mail: door.mail,
-  };
-}
+  }),
+);
 
-export async function listChannels(
-  context: InOrganisation,
-  input: InputOf<typeof api.listChannels>,
-): OperationResult<OutputOf<typeof api.listChannels>> {
+export const listChannels = handle(api.listChannels)(async (context, input) => {
   const { sql, organisation, now, with: instruments } = context;
   const rows = await pageOf(
     instruments.cursors,
@@ -491,16 +470,13 @@ export async function listChannels(
     items: await Promise.all(rows.items.map((row) => channelRow(context, row))),
     next_cursor: rows.next_cursor,
   };
-}
+});
 
 /**
  * Null leaves a value as it is. A different mailbox must confirm again. A secret goes only to the
  * host that it was given for.
  */
-export async function updateChannel(
-  context: InOrganisation,
-  input: InputOf<typeof api.updateChannel>,
-): OperationResult<OutputOf<typeof api.updateChannel>> {
+export const updateChannel = handle(api.updateChannel)(async (context, input) => {
   const { sql, organisation, caller, now, note, with: instruments } = context;
   const { channels, secrets: atRest } = instruments;
   const before = orNotFound(
@@ -575,7 +551,7 @@ export async function updateChannel(
     context,
     orNotFound(await channelById(sql, organisation.id, before.id, now), 'channel_not_found'),
   );
-}
+});
 
 /** For the audit log: what people set. */
 function channelNoted(

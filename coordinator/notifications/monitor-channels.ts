@@ -1,14 +1,9 @@
-import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import type { Queryable } from '../database/connect.ts';
-import {
-  type InOrganisation,
-  notFound,
-  type OperationResult,
-  orNotFound,
-} from '../gate/context.ts';
+import { handle } from '../gate/bind.ts';
+import { notFound, orNotFound } from '../gate/context.ts';
 import { monitorById } from '../monitors/queries.ts';
 import { isTheirs } from './channel-operations.ts';
-import type * as contract from './contract.ts';
+import * as contract from './contract.ts';
 
 /**
  * The channels of one monitor, seen from the monitor: a channel lists its monitors, and the form of
@@ -26,23 +21,22 @@ type ChannelRow = {
   readonly chosen: boolean;
 };
 
-export async function listMonitorChannels(
-  context: InOrganisation,
-  { monitor }: InputOf<typeof contract.listMonitorChannels>,
-): OperationResult<OutputOf<typeof contract.listMonitorChannels>> {
-  const { sql, organisation } = context;
-  if (monitor !== null)
-    orNotFound(await monitorById(sql, organisation.id, monitor), 'monitor_not_found');
-  const rows = await channelsFor(sql, organisation.id, monitor);
-  return {
-    items: rows.map(({ user_id, covers, chosen, ...rest }) => ({
-      ...rest,
-      has_all: covers === 'all',
-      chosen: chosen || covers === 'all',
-      may_change: covers === 'chosen' && isTheirs(context, user_id),
-    })),
-  };
-}
+export const listMonitorChannels = handle(contract.listMonitorChannels)(
+  async (context, { monitor }) => {
+    const { sql, organisation } = context;
+    if (monitor !== null)
+      orNotFound(await monitorById(sql, organisation.id, monitor), 'monitor_not_found');
+    const rows = await channelsFor(sql, organisation.id, monitor);
+    return {
+      items: rows.map(({ user_id, covers, chosen, ...rest }) => ({
+        ...rest,
+        has_all: covers === 'all',
+        chosen: chosen || covers === 'all',
+        may_change: covers === 'chosen' && isTheirs(context, user_id),
+      })),
+    };
+  },
+);
 
 function channelsFor(
   sql: Queryable,
@@ -59,33 +53,32 @@ function channelsFor(
 }
 
 /** Channels for all monitors, and those that the caller may not change, stay as they are. */
-export async function setMonitorChannels(
-  context: InOrganisation,
-  { monitor_id, channels }: InputOf<typeof contract.setMonitorChannels>,
-): OperationResult<OutputOf<typeof contract.setMonitorChannels>> {
-  const { sql, organisation, note } = context;
-  orNotFound(await monitorById(sql, organisation.id, monitor_id), 'monitor_not_found');
-  const rows = await channelsFor(sql, organisation.id, monitor_id);
-  if (channels.some((id) => rows.every((row) => row.id !== id)))
-    throw notFound('channel_not_found');
-  const theirs = rows.filter((row) => row.covers === 'chosen' && isTheirs(context, row.user_id));
-  const wanted = new Set(channels);
-  const added = theirs.filter(({ id, chosen }) => wanted.has(id) && !chosen);
-  const removed = theirs.filter(({ id, chosen }) => !wanted.has(id) && chosen);
-  await sql`
+export const setMonitorChannels = handle(contract.setMonitorChannels)(
+  async (context, { monitor_id, channels }) => {
+    const { sql, organisation, note } = context;
+    orNotFound(await monitorById(sql, organisation.id, monitor_id), 'monitor_not_found');
+    const rows = await channelsFor(sql, organisation.id, monitor_id);
+    if (channels.some((id) => rows.every((row) => row.id !== id)))
+      throw notFound('channel_not_found');
+    const theirs = rows.filter((row) => row.covers === 'chosen' && isTheirs(context, row.user_id));
+    const wanted = new Set(channels);
+    const added = theirs.filter(({ id, chosen }) => wanted.has(id) && !chosen);
+    const removed = theirs.filter(({ id, chosen }) => !wanted.has(id) && chosen);
+    await sql`
     insert into channel_monitors (channel_id, monitor_id)
     select id, ${monitor_id} from unnest(${added.map(({ id }) => id)}::uuid[]) as t (id)
     on conflict do nothing`;
-  await sql`
+    await sql`
     delete from channel_monitors
     where monitor_id = ${monitor_id} and channel_id = any(${removed.map(({ id }) => id)}::uuid[])`;
-  const names = (some: readonly ChannelRow[]): readonly string[] => some.map(({ name }) => name);
-  const before = rows.filter(({ chosen }) => chosen);
-  note({
-    before: { channels: names(before) },
-    after: {
-      channels: names([...before.filter((each) => !removed.includes(each)), ...added]),
-    },
-  });
-  return { changed: added.length + removed.length };
-}
+    const names = (some: readonly ChannelRow[]): readonly string[] => some.map(({ name }) => name);
+    const before = rows.filter(({ chosen }) => chosen);
+    note({
+      before: { channels: names(before) },
+      after: {
+        channels: names([...before.filter((each) => !removed.includes(each)), ...added]),
+      },
+    });
+    return { changed: added.length + removed.length };
+  },
+);

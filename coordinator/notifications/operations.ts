@@ -1,13 +1,8 @@
-import type * as api from '../../shared/api/notifications.ts';
-import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import * as api from '../../shared/api/notifications.ts';
+import type { OutputOf } from '../../shared/api/operation.ts';
 import type { Queryable } from '../database/connect.ts';
-import {
-  type ByAnonymous,
-  type InOrganisation,
-  notFound,
-  type OperationResult,
-  orNotFound,
-} from '../gate/context.ts';
+import { handle } from '../gate/bind.ts';
+import { type ByAnonymous, type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import { deadLink } from '../gate/roles.ts';
 import { groupsAmong } from '../groups/queries.ts';
@@ -15,7 +10,7 @@ import { writeAcknowledgement } from '../incidents/queries.ts';
 import { postMails } from '../mail/queries.ts';
 import { coverOfMonitors } from '../maintenance/queries.ts';
 import { monitorById } from '../monitors/queries.ts';
-import type * as contract from './contract.ts';
+import * as contract from './contract.ts';
 import { ownersOf } from './last-resort.ts';
 import { type AlertLinkFor, type LinkedMessage, messageOfLink } from './links.ts';
 import { beginMute, endMute, muteOf } from './mute-queries.ts';
@@ -116,24 +111,20 @@ export function storyOfChannel(
 /** Messages of one incident that are listed. */
 const most = 100;
 
-export async function getIncidentNotifications(
-  context: InOrganisation,
-  { incident_id: id }: InputOf<typeof api.getIncidentNotifications>,
-): OperationResult<OutputOf<typeof api.getIncidentNotifications>> {
-  const { sql, organisation } = context;
-  const [story, messages] = await Promise.all([
-    storyOfIncident(context, id),
-    messagesOfIncident(sql, organisation.id, id, most),
-  ]);
-  return { ...story, messages: messages.map(messageJson) };
-}
+export const getIncidentNotifications = handle(api.getIncidentNotifications)(
+  async (context, { incident_id: id }) => {
+    const { sql, organisation } = context;
+    const [story, messages] = await Promise.all([
+      storyOfIncident(context, id),
+      messagesOfIncident(sql, organisation.id, id, most),
+    ]);
+    return { ...story, messages: messages.map(messageJson) };
+  },
+);
 
-export async function explainNotifications(
-  context: InOrganisation,
-  { incident_id: id }: InputOf<typeof contract.explainNotifications>,
-): OperationResult<OutputOf<typeof contract.explainNotifications>> {
-  return storyOfIncident(context, id);
-}
+export const explainNotifications = handle(contract.explainNotifications)(
+  async (context, { incident_id: id }) => storyOfIncident(context, id),
+);
 
 /** Every channel that exists, and deleted ones that were notified. */
 async function storyOfIncident(
@@ -194,24 +185,23 @@ function tookOf(steps: readonly StepRow[]): number | null {
 }
 
 /** Anyone who has a message may do what its links say (rule 34). */
-export async function showAcknowledgement(
-  context: ByAnonymous,
-  { secret }: InputOf<typeof contract.showAcknowledgement>,
-): OperationResult<OutputOf<typeof contract.showAcknowledgement>> {
-  const { organisation, channel, sentence, open, acknowledged_as, incidents } = await messageOf(
-    context,
-    'acknowledge',
-    secret,
-  );
-  return {
-    organisation,
-    channel,
-    sentence,
-    incidents: [...incidents],
-    open: open > 0,
-    acknowledged_by: acknowledged_as,
-  };
-}
+export const showAcknowledgement = handle(contract.showAcknowledgement)(
+  async (context, { secret }) => {
+    const { organisation, channel, sentence, open, acknowledged_as, incidents } = await messageOf(
+      context,
+      'acknowledge',
+      secret,
+    );
+    return {
+      organisation,
+      channel,
+      sentence,
+      incidents: [...incidents],
+      open: open > 0,
+      acknowledged_by: acknowledged_as,
+    };
+  },
+);
 
 async function messageOf(
   { sql, with: { channels } }: ByAnonymous,
@@ -224,10 +214,7 @@ async function messageOf(
   return message;
 }
 
-export async function acknowledgeByLink(
-  context: ByAnonymous,
-  { secret }: InputOf<typeof contract.acknowledgeByLink>,
-): OperationResult<OutputOf<typeof contract.acknowledgeByLink>> {
+export const acknowledgeByLink = handle(contract.acknowledgeByLink)(async (context, { secret }) => {
   const {
     organisation_id: organisation,
     channel,
@@ -244,51 +231,43 @@ export async function acknowledgeByLink(
       now: context.now,
     }),
   };
-}
+});
 
-export async function showConfirmation(
-  { sql, now, with: { accountSecrets } }: ByAnonymous,
-  { secret }: InputOf<typeof contract.showConfirmation>,
-): OperationResult<OutputOf<typeof contract.showConfirmation>> {
-  const asked = await askedMailbox(
-    sql,
-    await accountSecrets.fingerprint('channel', secret),
-    new Date(now),
-  );
-  if (!asked) throw deadLink();
-  return asked;
-}
+export const showConfirmation = handle(contract.showConfirmation)(
+  async ({ sql, now, with: { accountSecrets } }, { secret }) => {
+    const asked = await askedMailbox(
+      sql,
+      await accountSecrets.fingerprint('channel', secret),
+      new Date(now),
+    );
+    if (!asked) throw deadLink();
+    return asked;
+  },
+);
 
-export async function confirmChannel(
-  { sql, now, note, with: { accountSecrets } }: ByAnonymous,
-  { secret }: InputOf<typeof contract.confirmChannel>,
-): OperationResult<OutputOf<typeof contract.confirmChannel>> {
-  const channel = await verifyChannel(
-    sql,
-    await accountSecrets.fingerprint('channel', secret),
-    new Date(now),
-  );
-  if (!channel) throw deadLink();
-  note({ organisation: channel.organisation_id });
-  return { name: channel.name };
-}
+export const confirmChannel = handle(contract.confirmChannel)(
+  async ({ sql, now, note, with: { accountSecrets } }, { secret }) => {
+    const channel = await verifyChannel(
+      sql,
+      await accountSecrets.fingerprint('channel', secret),
+      new Date(now),
+    );
+    if (!channel) throw deadLink();
+    note({ organisation: channel.organisation_id });
+    return { name: channel.name };
+  },
+);
 
-export async function showUnsubscribing(
-  context: ByAnonymous,
-  { secret }: InputOf<typeof contract.showUnsubscribing>,
-): OperationResult<OutputOf<typeof contract.showUnsubscribing>> {
+export const showUnsubscribing = handle(contract.showUnsubscribing)(async (context, { secret }) => {
   const { organisation, address } = await messageOf(context, 'unsubscribe', secret);
   if (address === null) throw deadLink();
   return { organisation, address };
-}
+});
 
 /**
  * Unsubscribes that address alone. Owners are notified once, because alerts may now reach no one.
  */
-export async function unsubscribe(
-  context: ByAnonymous,
-  { secret }: InputOf<typeof contract.unsubscribe>,
-): OperationResult<OutputOf<typeof contract.unsubscribe>> {
+export const unsubscribe = handle(contract.unsubscribe)(async (context, { secret }) => {
   const { sql, now, note, with: instruments } = context;
   const {
     organisation_id: organisation,
@@ -309,7 +288,7 @@ export async function unsubscribe(
     );
   }
   return { address };
-}
+});
 
 export function messageJson({
   key: _,
@@ -342,31 +321,28 @@ export function messageJson({
   };
 }
 
-export async function listMessages(
-  { sql, organisation, now, with: { cursors } }: InOrganisation,
-  { channel, limit, cursor }: InputOf<typeof api.listMessages>,
-): OperationResult<OutputOf<typeof api.listMessages>> {
-  if (channel !== null)
-    orNotFound(await channelById(sql, organisation.id, channel, now), 'channel_not_found');
-  return pageOf(
-    cursors,
-    ['messages', organisation.id, channel],
-    { limit, cursor },
-    (from, most) => lastMessages(sql, organisation.id, { channel, before: from ?? afterAll, most }),
-    messageJson,
-  );
-}
+export const listMessages = handle(api.listMessages)(
+  async ({ sql, organisation, now, with: { cursors } }, { channel, limit, cursor }) => {
+    if (channel !== null)
+      orNotFound(await channelById(sql, organisation.id, channel, now), 'channel_not_found');
+    return pageOf(
+      cursors,
+      ['messages', organisation.id, channel],
+      { limit, cursor },
+      (from, most) =>
+        lastMessages(sql, organisation.id, { channel, before: from ?? afterAll, most }),
+      messageJson,
+    );
+  },
+);
 
-export async function listNotified(
-  context: InOrganisation,
-  { monitor_id: id }: InputOf<typeof contract.listNotified>,
-): OperationResult<OutputOf<typeof contract.listNotified>> {
+export const listNotified = handle(contract.listNotified)(async (context, { monitor_id: id }) => {
   const monitor = orNotFound(
     await monitorById(context.sql, context.organisation.id, id),
     'monitor_not_found',
   );
   return toldOf(context, { id, group: monitor.group_id });
-}
+});
 
 /** The channels that cover a monitor, as it is or as it would be, in order. */
 async function toldOf(
@@ -422,31 +398,23 @@ async function toldOf(
  * A monitor that does not exist yet cannot have been chosen: its recipients are channels for all
  * monitors, or for its group.
  */
-export async function listRecipients(
-  context: InOrganisation,
-  { monitor: id, group }: InputOf<typeof contract.listRecipients>,
-): OperationResult<OutputOf<typeof contract.listRecipients>> {
-  const { sql, organisation } = context;
-  if (id !== null) orNotFound(await monitorById(sql, organisation.id, id), 'monitor_not_found');
-  if (group !== null && !(await groupsAmong(sql, organisation.id, [group])).has(group))
-    throw notFound('group_not_found');
-  return toldOf(context, { id: id ?? '', group });
-}
+export const listRecipients = handle(contract.listRecipients)(
+  async (context, { monitor: id, group }) => {
+    const { sql, organisation } = context;
+    if (id !== null) orNotFound(await monitorById(sql, organisation.id, id), 'monitor_not_found');
+    if (group !== null && !(await groupsAmong(sql, organisation.id, [group])).has(group))
+      throw notFound('group_not_found');
+    return toldOf(context, { id: id ?? '', group });
+  },
+);
 
-export async function showMute({
-  sql,
-  organisation,
-  now,
-}: InOrganisation): OperationResult<OutputOf<typeof api.showMute>> {
+export const showMute = handle(api.showMute)(async ({ sql, organisation, now }) => {
   const [mute] = await muteOf(sql, organisation.id, new Date(now));
   return { until: mute?.until.toISOString() ?? null, by: mute?.by ?? null };
-}
+});
 
 /** A new mute replaces the previous one. */
-export async function muteAlerts(
-  context: InOrganisation,
-  { minutes }: InputOf<typeof api.muteAlerts>,
-): OperationResult<OutputOf<typeof api.muteAlerts>> {
+export const muteAlerts = handle(api.muteAlerts)(async (context, { minutes }) => {
   const { sql, organisation, caller, now } = context;
   await beginMute(sql, {
     organisation: organisation.id,
@@ -454,55 +422,52 @@ export async function muteAlerts(
     at: new Date(now),
     until: new Date(now + muteFrom(minutes) * 60_000),
   });
-  return showMute(context);
-}
+  return showMute(context, {});
+});
 
-export async function unmuteAlerts(
-  context: InOrganisation,
-): OperationResult<OutputOf<typeof api.unmuteAlerts>> {
+export const unmuteAlerts = handle(api.unmuteAlerts)(async (context) => {
   await endMute(context.sql, context.organisation.id, new Date(context.now));
-  return showMute(context);
-}
+  return showMute(context, {});
+});
 
 /** How many incidents of one message are explained step by step; the rest went the same way. */
 const maxBodyShown = 20;
 
-export async function showMessage(
-  { sql, organisation }: InOrganisation,
-  { channel_id, message_id: id }: InputOf<typeof contract.showMessage>,
-): OperationResult<OutputOf<typeof contract.showMessage>> {
-  const message = orNotFound(
-    await messageById(sql, organisation.id, channel_id, id),
-    'message_not_found',
-  );
-  const shown = message.monitors.slice(0, maxBodyShown);
-  const incidents = shown.map(({ incident }) => incident);
-  const [channels, downs, steps] = await Promise.all([
-    channelsEver(sql, organisation.id),
-    downsOfIncidents(sql, organisation.id, incidents),
-    stepsToShow(sql, organisation.id, incidents),
-  ]);
-  const channel = orNotFound(
-    channels.find((each) => each.id === message.channel_id),
-    'message_not_found',
-  );
-  const ways = await waysOf(sql, downs);
-  return {
-    ...messageJson(message),
-    channel_deleted: channel.deleted_at?.toISOString() ?? null,
-    stories: shown.flatMap((told): OutputOf<typeof contract.showMessage>['stories'] => {
-      const { id: monitor, incident, name, event } = told;
-      if (event === 'warning' || event === 'warning_over')
-        return [{ incident: null, monitor, name, lines: linesOfWarning(told) }];
-      const way = ways.find((each) => each.incident.id === incident);
-      if (way === undefined) return [];
-      const own = steps.filter(
-        (step) => step.incident_id === incident && step.channel_id === channel.id,
-      );
-      return [{ incident, monitor, name, lines: storyOfChannel(way, channel, own) }];
-    }),
-  };
-}
+export const showMessage = handle(contract.showMessage)(
+  async ({ sql, organisation }, { channel_id, message_id: id }) => {
+    const message = orNotFound(
+      await messageById(sql, organisation.id, channel_id, id),
+      'message_not_found',
+    );
+    const shown = message.monitors.slice(0, maxBodyShown);
+    const incidents = shown.map(({ incident }) => incident);
+    const [channels, downs, steps] = await Promise.all([
+      channelsEver(sql, organisation.id),
+      downsOfIncidents(sql, organisation.id, incidents),
+      stepsToShow(sql, organisation.id, incidents),
+    ]);
+    const channel = orNotFound(
+      channels.find((each) => each.id === message.channel_id),
+      'message_not_found',
+    );
+    const ways = await waysOf(sql, downs);
+    return {
+      ...messageJson(message),
+      channel_deleted: channel.deleted_at?.toISOString() ?? null,
+      stories: shown.flatMap((told): OutputOf<typeof contract.showMessage>['stories'] => {
+        const { id: monitor, incident, name, event } = told;
+        if (event === 'warning' || event === 'warning_over')
+          return [{ incident: null, monitor, name, lines: linesOfWarning(told) }];
+        const way = ways.find((each) => each.incident.id === incident);
+        if (way === undefined) return [];
+        const own = steps.filter(
+          (step) => step.incident_id === incident && step.channel_id === channel.id,
+        );
+        return [{ incident, monitor, name, lines: storyOfChannel(way, channel, own) }];
+      }),
+    };
+  },
+);
 
 /** A warning has no incident (rule 44): its message keeps what is to be said of it. */
 function linesOfWarning({

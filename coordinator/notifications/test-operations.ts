@@ -1,13 +1,10 @@
-import type * as api from '../../shared/api/channels.ts';
-import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import * as api from '../../shared/api/channels.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
-import { inSteps } from '../gate/bind.ts';
+import { handle } from '../gate/bind.ts';
 import {
   type ChannelConfig,
   type Early,
-  type InOrganisation,
-  type OperationResult,
   type OrganisationScope,
   orNotFound,
 } from '../gate/context.ts';
@@ -17,17 +14,12 @@ import {
   openChannel,
   refuseUnlessTheirs,
 } from './channel-operations.ts';
-import type * as contract from './contract.ts';
+import * as contract from './contract.ts';
 import { channelById, countTry, isSuppressed, ownMailbox } from './queries.ts';
 
-type TestResult = OutputOf<typeof api.testChannel>;
-
 /** Sends before the transaction, because it may take ten seconds. */
-export const testChannel = inSteps({
-  before: async (
-    early: Early<OrganisationScope>,
-    { channel_id: id }: InputOf<typeof api.testChannel>,
-  ): Promise<TestResult> => {
+export const testChannel = handle(api.testChannel)({
+  before: async (early, { channel_id: id }) => {
     const { pool, organisation, now, with: instruments } = early;
     const row = orNotFound(await channelById(pool, organisation.id, id, now), 'channel_not_found');
     refuseUnlessTheirs(early, row.user_id);
@@ -46,11 +38,7 @@ export const testChannel = inSteps({
       organisation: organisation.name,
     });
   },
-  act: async (
-    { note }: InOrganisation,
-    _input: InputOf<typeof api.testChannel>,
-    tried: TestResult,
-  ): OperationResult<TestResult> => {
+  act: async ({ note }, _input, tried) => {
     note({ after: { verdict: tried.verdict } });
     return tried;
   },
@@ -83,11 +71,8 @@ async function refuseUnasked(
   );
 }
 
-export const tryChannel = inSteps({
-  before: async (
-    early: Early<OrganisationScope>,
-    { kind, config: sent, channel }: InputOf<typeof contract.tryChannel>,
-  ): Promise<TestResult> => {
+export const tryChannel = handle(contract.tryChannel)({
+  before: async (early, { kind, config: sent, channel }) => {
     const { pool, organisation, now, with: instruments } = early;
     const row =
       channel === null
@@ -128,11 +113,7 @@ export const tryChannel = inSteps({
       organisation: organisation.name,
     });
   },
-  act: async (
-    { note }: InOrganisation,
-    _input: InputOf<typeof contract.tryChannel>,
-    tried: TestResult,
-  ): OperationResult<TestResult> => {
+  act: async ({ note }, _input, tried) => {
     note({ after: { verdict: tried.verdict } });
     return tried;
   },

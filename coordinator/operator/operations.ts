@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
-import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { version } from '../../shared/base/process.ts';
+import type { Queryable } from '../database/connect.ts';
 import {
   allSetAside,
   retrySetAside as askAgain,
@@ -9,14 +9,15 @@ import {
   type SetAside,
   setAsideById,
 } from '../engine/queries.ts';
-import { type Context, type OperationResult, orNotFound } from '../gate/context.ts';
+import { handle } from '../gate/bind.ts';
+import { orNotFound } from '../gate/context.ts';
 import { pageOf } from '../gate/cursors.ts';
 import { noticesSince, remedyOf } from '../health/notices.ts';
 import { meaningOfRefused, refusedSince } from '../health/refusals.ts';
 import { markFalse } from '../health/service-record.ts';
 import { zoneDataAt } from '../maintenance/zones.ts';
 import { userByEmail } from '../people/queries.ts';
-import type * as contract from './contract.ts';
+import * as contract from './contract.ts';
 import { installationFigures, organisationsByName, writeOperator } from './queries.ts';
 
 /** One, or null for all; all must be requested explicitly. @throws Refusal `request_malformed`. */
@@ -32,23 +33,17 @@ export function whichSetAside({
   return set_aside_id;
 }
 
-export async function dropSetAside(
-  { sql }: Context,
-  input: InputOf<typeof contract.dropSetAside>,
-): OperationResult<OutputOf<typeof contract.dropSetAside>> {
+export const dropSetAside = handle(contract.dropSetAside)(async ({ sql }, input) => {
   const id = whichSetAside(input);
   if (id !== null) orNotFound(await setAsideById(sql, id), 'set_aside_not_found');
   return { dropped: await forget(sql, id) };
-}
+});
 
 export function daysBefore(now: number, days: number): Date {
   return new Date(now - days * 86_400_000);
 }
 
-export async function listNotices(
-  { sql, now }: Context,
-  { days }: InputOf<typeof contract.listNotices>,
-): OperationResult<OutputOf<typeof contract.listNotices>> {
+export const listNotices = handle(contract.listNotices)(async ({ sql, now }, { days }) => {
   const items = (await noticesSince(sql, daysBefore(now, days))).map(
     ({ began_at, ended_at, ...notice }) => ({
       ...notice,
@@ -58,25 +53,24 @@ export async function listNotices(
     }),
   );
   return { items, open: items.filter(({ ended_at }) => ended_at === null).length };
-}
+});
 
-export async function listRefused(
-  { sql, now }: Context,
-  { days, probe_id }: InputOf<typeof contract.listRefused>,
-): OperationResult<OutputOf<typeof contract.listRefused>> {
-  const items = (await refusedSince(sql, daysBefore(now, days), probe_id)).map(
-    ({ day, probe, name, reason, count, last_at }) => ({
-      day,
-      probe,
-      probe_name: name,
-      reason,
-      meaning: meaningOfRefused(reason),
-      count,
-      last_at: last_at.toISOString(),
-    }),
-  );
-  return { items, count: items.reduce((sum, { count }) => sum + count, 0) };
-}
+export const listRefused = handle(contract.listRefused)(
+  async ({ sql, now }, { days, probe_id }) => {
+    const items = (await refusedSince(sql, daysBefore(now, days), probe_id)).map(
+      ({ day, probe, name, reason, count, last_at }) => ({
+        day,
+        probe,
+        probe_name: name,
+        reason,
+        meaning: meaningOfRefused(reason),
+        count,
+        last_at: last_at.toISOString(),
+      }),
+    );
+    return { items, count: items.reduce((sum, { count }) => sum + count, 0) };
+  },
+);
 
 export function setAsideJson({
   id,
@@ -98,41 +92,30 @@ export function setAsideJson({
   };
 }
 
-export async function listSetAside({
-  sql,
-}: Context): OperationResult<OutputOf<typeof contract.listSetAside>> {
+export const listSetAside = handle(contract.listSetAside)(async ({ sql }) => {
   const items = (await allSetAside(sql)).map(setAsideJson);
   return { items, count: items.length };
-}
+});
 
 /**
  * The owner of its partition processes it: at once where a coordinator runs, otherwise when one
  * does.
  */
-export async function retrySetAside(
-  { sql }: Context,
-  input: InputOf<typeof contract.retrySetAside>,
-): OperationResult<OutputOf<typeof contract.retrySetAside>> {
+export const retrySetAside = handle(contract.retrySetAside)(async ({ sql }, input) => {
   const id = whichSetAside(input);
   if (id !== null) orNotFound(await setAsideById(sql, id), 'set_aside_not_found');
   return { asked: await askAgain(sql, id) };
-}
+});
 
-export async function sayOutageFalse(
-  { sql }: Context,
-  { incident_id: incident, is_false }: InputOf<typeof contract.sayOutageFalse>,
-): OperationResult<OutputOf<typeof contract.sayOutageFalse>> {
-  return {
+export const sayOutageFalse = handle(contract.sayOutageFalse)(
+  async ({ sql }, { incident_id: incident, is_false }) => ({
     incident,
     monitor: orNotFound(await markFalse(sql, incident, is_false), 'incident_not_found'),
     is_false,
-  };
-}
+  }),
+);
 
-export async function showSetAside(
-  { sql }: Context,
-  { set_aside_id }: InputOf<typeof contract.showSetAside>,
-): OperationResult<OutputOf<typeof contract.showSetAside>> {
+export const showSetAside = handle(contract.showSetAside)(async ({ sql }, { set_aside_id }) => {
   const { data, ...row } = orNotFound(await setAsideById(sql, set_aside_id), 'set_aside_not_found');
   const encoding = isUtf8(data) ? 'text' : 'base64';
   return {
@@ -140,13 +123,10 @@ export async function showSetAside(
     encoding,
     data: Buffer.from(data).toString(encoding === 'text' ? 'utf8' : 'base64'),
   };
-}
+});
 
-export async function listOrganisations(
-  context: Context,
-  input: InputOf<typeof contract.listOrganisations>,
-): OperationResult<OutputOf<typeof contract.listOrganisations>> {
-  return pageOf(
+export const listOrganisations = handle(contract.listOrganisations)(async (context, input) =>
+  pageOf(
     context.with.cursors,
     ['organisations'],
     input,
@@ -160,31 +140,27 @@ export async function listOrganisations(
       created_at: created_at.toISOString(),
       ends_at: ends_at?.toISOString() ?? null,
     }),
-  );
-}
+  ),
+);
 
-export const markOperator = marking(true);
+export const markOperator = handle(contract.markOperator)(async ({ sql }, { email }) =>
+  marked(sql, email, true),
+);
 
-function marking(is_operator: boolean) {
-  return async (
-    { sql }: Context,
-    { email }: InputOf<typeof contract.markOperator>,
-  ): OperationResult<OutputOf<typeof contract.markOperator>> => {
-    const user = orNotFound(await userByEmail(sql, email.trim()), 'user_not_found');
-    await writeOperator(sql, user.id, is_operator);
-    return { ...user, is_operator };
-  };
+async function marked(sql: Queryable, email: string, is_operator: boolean) {
+  const user = orNotFound(await userByEmail(sql, email.trim()), 'user_not_found');
+  await writeOperator(sql, user.id, is_operator);
+  return { ...user, is_operator };
 }
 
 /** It takes effect with their next request: the mark is read for each. */
-export const unmarkOperator = marking(false);
+export const unmarkOperator = handle(contract.unmarkOperator)(async ({ sql }, { email }) =>
+  marked(sql, email, false),
+);
 
 const hour = 3_600_000;
 
-export async function showFigures({
-  sql,
-  now,
-}: Context): OperationResult<OutputOf<typeof contract.showFigures>> {
+export const showFigures = handle(contract.showFigures)(async ({ sql, now }) => {
   const { checks, ...figures } = await installationFigures(sql, new Date(now));
   const from = checks === null ? 0 : Date.parse(checks.from);
   return {
@@ -200,4 +176,4 @@ export async function showFigures({
     version,
     time_zone_data: zoneDataAt(process.versions.tz, now),
   };
-}
+});

@@ -1,28 +1,25 @@
 import type { OutputOf } from '../../shared/api/operation.ts';
 import type { Queryable } from '../database/connect.ts';
 import { limited } from '../database/sql.ts';
-import type { InOrganisation, OperationResult } from '../gate/context.ts';
+import { handle } from '../gate/bind.ts';
 import { ms } from '../maintenance/queries.ts';
 import { muteOf } from '../notifications/mute-queries.ts';
 import { obstacleOf } from '../notifications/policy.ts';
-import type * as contract from './contract.ts';
+import * as contract from './contract.ts';
 
-export async function showFrame({
-  sql,
-  organisation,
-  now,
-  with: { door },
-}: InOrganisation): OperationResult<OutputOf<typeof contract.showFrame>> {
-  const row = await readFrame(sql, organisation.id, new Date(now));
-  return {
-    open_incidents: row.open,
-    mute:
-      row.mute === null
-        ? { until: null, by: null }
-        : { until: new Date(row.mute.until).toISOString(), by: row.mute.by },
-    delivery: deliveryOf(row, door.mail, now),
-  };
-}
+export const showFrame = handle(contract.showFrame)(
+  async ({ sql, organisation, now, with: { door } }) => {
+    const row = await readFrame(sql, organisation.id, new Date(now));
+    return {
+      open_incidents: row.open,
+      mute:
+        row.mute === null
+          ? { until: null, by: null }
+          : { until: new Date(row.mute.until).toISOString(), by: row.mute.by },
+      delivery: deliveryOf(row, door.mail, now),
+    };
+  },
+);
 
 type FrameRow = {
   readonly open: number;

@@ -1,5 +1,4 @@
-import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
-import type * as api from '../../shared/api/organisations.ts';
+import * as api from '../../shared/api/organisations.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { isRecord } from '../../shared/base/json.ts';
@@ -8,16 +7,12 @@ import type { Config } from '../../shared/checks/assignment.ts';
 import { splitSecrets } from '../../shared/checks/config.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
 import { hourly } from '../gate/attempts.ts';
-import { inSteps } from '../gate/bind.ts';
+import { handle } from '../gate/bind.ts';
 import {
   type ChannelConfig,
-  type Context,
-  type Early,
   type GateDependencies,
   type InOrganisation,
   notFound,
-  type OperationResult,
-  type OrganisationScope,
   orNotFound,
 } from '../gate/context.ts';
 import { afterAll, beforeAll, pageOf } from '../gate/cursors.ts';
@@ -47,7 +42,7 @@ import { linkLifetimes } from '../people/sessions.ts';
 import { type DayRow, percentilesByHour } from '../results/days.ts';
 import { deleteTokensOf } from '../tokens/queries.ts';
 import { auditSentence, entrySentence, unlistedOperations } from './audit-sentences.ts';
-import type * as contract from './contract.ts';
+import * as contract from './contract.ts';
 import { beginEnding, undoEnding } from './deletion.ts';
 import {
   type ExportedRow,
@@ -81,25 +76,21 @@ import {
   writeOrganisation,
 } from './queries.ts';
 
-export async function createOrganisation(
-  { sql, note }: Context,
-  input: InputOf<typeof contract.createOrganisation>,
-): OperationResult<OutputOf<typeof contract.createOrganisation>> {
-  const organisation = {
-    id: newId(),
-    name: nameFrom(input.name),
-    plan: planNamed(input.plan),
-    time_zone: timeZoneFrom(input.time_zone),
-  };
-  await insertOrganisation(sql, organisation);
-  note({ organisation: organisation.id });
-  return organisation;
-}
+export const createOrganisation = handle(contract.createOrganisation)(
+  async ({ sql, note }, input) => {
+    const organisation = {
+      id: newId(),
+      name: nameFrom(input.name),
+      plan: planNamed(input.plan),
+      time_zone: timeZoneFrom(input.time_zone),
+    };
+    await insertOrganisation(sql, organisation);
+    note({ organisation: organisation.id });
+    return organisation;
+  },
+);
 
-export async function createUser(
-  context: InOrganisation,
-  input: InputOf<typeof contract.createUser>,
-): OperationResult<OutputOf<typeof contract.createUser>> {
+export const createUser = handle(contract.createUser)(async (context, input) => {
   const { sql, organisation, now } = context;
   const email = emailFrom(input.email);
   const password = passwordFrom(input.password);
@@ -113,14 +104,12 @@ export async function createUser(
   if (role === 'owner')
     await insertFirstChannel(sql, { organisation: organisation.id, email, at: new Date(now) });
   return { id, email, role };
-}
+});
 
 /**
  * The member's own things in the organisation are deleted: tokens, assistants, their own channels.
  */
-export async function leaveOrganisation(
-  context: InOrganisation,
-): OperationResult<OutputOf<typeof contract.leaveOrganisation>> {
+export const leaveOrganisation = handle(contract.leaveOrganisation)(async (context) => {
   const { sql, organisation, caller, note } = context;
   const member = orNotFound(
     caller.user === null ? undefined : await memberOf(sql, organisation.id, caller.user),
@@ -131,7 +120,7 @@ export async function leaveOrganisation(
   await deleteMember(sql, organisation.id, member.user_id);
   await endInvitations(context, member, null);
   return { id: organisation.id };
-}
+});
 
 /**
  * Ends the invitations that the member may not make any more: one of their own, to another mailbox,
@@ -147,10 +136,7 @@ async function endInvitations(
   await deleteInvitationsBy(sql, organisation.id, user_id, { ofOwners });
 }
 
-export async function removeMember(
-  context: InOrganisation,
-  input: InputOf<typeof contract.removeMember>,
-): OperationResult<OutputOf<typeof contract.removeMember>> {
+export const removeMember = handle(contract.removeMember)(async (context, input) => {
   const { sql, organisation } = context;
   const member = orNotFound(
     await memberByEmail(sql, organisation.id, input.email.trim()),
@@ -162,16 +148,13 @@ export async function removeMember(
   await deleteMember(sql, organisation.id, member.user_id);
   await endInvitations(context, member, null);
   return { id: member.user_id };
-}
+});
 
 /**
  * A change of role ends the member's tokens. The operator may also add a user who belongs to other
  * organisations only.
  */
-export async function setMemberRole(
-  context: InOrganisation,
-  input: InputOf<typeof contract.setMemberRole>,
-): OperationResult<OutputOf<typeof contract.setMemberRole>> {
+export const setMemberRole = handle(contract.setMemberRole)(async (context, input) => {
   const { sql, organisation, caller } = context;
   const role = roleFrom(input.role);
   const member = await memberByEmail(sql, organisation.id, input.email.trim());
@@ -194,11 +177,9 @@ export async function setMemberRole(
     await endInvitations(context, member, role);
   }
   return { id: member.user_id, email: member.email, role };
-}
+});
 
-export async function whoami({
-  caller,
-}: InOrganisation): OperationResult<OutputOf<typeof api.whoami>> {
+export const whoami = handle(api.whoami)(async ({ caller }) => {
   const { organisation, role, scope, token, connection } = caller;
   const { id, name, plan, time_zone } = organisation;
   return {
@@ -207,14 +188,10 @@ export async function whoami({
     scope,
     token_name: token?.name ?? connection?.client ?? '',
   };
-}
+});
 
-export async function listInvitations({
-  sql,
-  organisation,
-  now,
-}: InOrganisation): OperationResult<OutputOf<typeof contract.listInvitations>> {
-  return {
+export const listInvitations = handle(contract.listInvitations)(
+  async ({ sql, organisation, now }) => ({
     items: (await invitationsOf(sql, organisation.id, new Date(now))).map(
       ({ id, email, role, inviter, expires_at }) => ({
         id,
@@ -224,96 +201,80 @@ export async function listInvitations({
         expires_at: expires_at.toISOString(),
       }),
     ),
-  };
-}
+  }),
+);
 
-export const inviteMember = inSteps({ before: beforeInvite, act: actInvite });
-
-/**
- * Limits mails in our name to addresses that someone else chose: few per mailbox, and few per
- * organisation.
- */
-async function beforeInvite(
-  { organisation, with: { attempts } }: Early<OrganisationScope>,
-  input: InputOf<typeof contract.inviteMember>,
-): Promise<void> {
-  await attempts.count([
-    { what: `mails to ${emailFrom(input.email).toLowerCase()}`, most: 5 },
-    hourly(`invitations of ${organisation.id}`, 30),
-  ]);
-}
-
-/**
- * A new invitation replaces the earlier one to the same address. It makes no difference whether the
- * address has an account.
- */
-async function actInvite(
-  context: InOrganisation,
-  input: InputOf<typeof contract.inviteMember>,
-): OperationResult<OutputOf<typeof contract.inviteMember>> {
-  const { sql, organisation, caller, now, note } = context;
-  const { accountSecrets, baseUrl, door } = context.with;
-  const [email, role] = [emailFrom(input.email), roleFrom(input.role)];
-  refuseUnlessOwner(context, role);
-  if (await memberByEmail(sql, organisation.id, email))
-    throw new Refusal('already_member', { email: `${email} is a member already.` });
-  const others = (await invitationsOf(sql, organisation.id, new Date(now))).filter(
-    (one) => one.email.toLowerCase() !== email.toLowerCase(),
-  );
-  enforceLimit(
-    'members',
-    organisation.plan,
-    (await countMembers(sql, organisation.id)) + others.length,
-  );
-  const [id, at, expires_at] = [newId(), new Date(now), new Date(now + linkLifetimes.invitation)];
-  const link = door.mail ? undefined : await accountSecrets.mint('invitation');
-  const row = {
-    id,
-    organisation: organisation.id,
-    email,
-    role,
-    fingerprint: link?.fingerprint ?? null,
-  };
-  await insertInvitation(sql, { ...row, invited_by: caller.user, at, expires_at });
-  if (link === undefined)
-    await postMail(sql, { kind: 'invitation', recipient: email, about: { invitation: id }, at });
-  note({ after: { email, role } });
-  const address = link === undefined ? null : `${baseUrl()}/join/${link.text}`;
-  return { id, email, role, address, expires_at: expires_at.toISOString() };
-}
-
-export async function withdrawInvitation(
-  { sql, organisation }: InOrganisation,
-  { invitation_id }: InputOf<typeof contract.withdrawInvitation>,
-): OperationResult<OutputOf<typeof contract.withdrawInvitation>> {
-  if (!(await useInvitation(sql, organisation.id, invitation_id)))
-    throw notFound('invitation_not_found');
-  return { id: invitation_id };
-}
-
-export async function listMembers({
-  sql,
-  organisation,
-}: InOrganisation): OperationResult<OutputOf<typeof contract.listMembers>> {
-  return {
-    items: (await membersOf(sql, organisation.id)).map(({ id, email, name, role, created_at }) => ({
+export const inviteMember = handle(contract.inviteMember)({
+  /**
+   * Limits mails in our name to addresses that someone else chose: few per mailbox, and few per
+   * organisation.
+   */
+  before: async ({ organisation, with: { attempts } }, input) => {
+    await attempts.count([
+      { what: `mails to ${emailFrom(input.email).toLowerCase()}`, most: 5 },
+      hourly(`invitations of ${organisation.id}`, 30),
+    ]);
+  },
+  /**
+   * A new invitation replaces the earlier one to the same address. It makes no difference whether
+   * the address has an account.
+   */
+  act: async (context, input) => {
+    const { sql, organisation, caller, now, note } = context;
+    const { accountSecrets, baseUrl, door } = context.with;
+    const [email, role] = [emailFrom(input.email), roleFrom(input.role)];
+    refuseUnlessOwner(context, role);
+    if (await memberByEmail(sql, organisation.id, email))
+      throw new Refusal('already_member', { email: `${email} is a member already.` });
+    const others = (await invitationsOf(sql, organisation.id, new Date(now))).filter(
+      (one) => one.email.toLowerCase() !== email.toLowerCase(),
+    );
+    enforceLimit(
+      'members',
+      organisation.plan,
+      (await countMembers(sql, organisation.id)) + others.length,
+    );
+    const [id, at, expires_at] = [newId(), new Date(now), new Date(now + linkLifetimes.invitation)];
+    const link = door.mail ? undefined : await accountSecrets.mint('invitation');
+    const row = {
       id,
+      organisation: organisation.id,
       email,
-      name,
       role,
-      joined_at: created_at.toISOString(),
-    })),
-  };
-}
+      fingerprint: link?.fingerprint ?? null,
+    };
+    await insertInvitation(sql, { ...row, invited_by: caller.user, at, expires_at });
+    if (link === undefined)
+      await postMail(sql, { kind: 'invitation', recipient: email, about: { invitation: id }, at });
+    note({ after: { email, role } });
+    const address = link === undefined ? null : `${baseUrl()}/join/${link.text}`;
+    return { id, email, role, address, expires_at: expires_at.toISOString() };
+  },
+});
+
+export const withdrawInvitation = handle(contract.withdrawInvitation)(
+  async ({ sql, organisation }, { invitation_id }) => {
+    if (!(await useInvitation(sql, organisation.id, invitation_id)))
+      throw notFound('invitation_not_found');
+    return { id: invitation_id };
+  },
+);
+
+export const listMembers = handle(contract.listMembers)(async ({ sql, organisation }) => ({
+  items: (await membersOf(sql, organisation.id)).map(({ id, email, name, role, created_at }) => ({
+    id,
+    email,
+    name,
+    role,
+    joined_at: created_at.toISOString(),
+  })),
+}));
 
 /**
  * From now on the organisation is read-only, and nothing is checked or notified; after some days
  * housekeeping deletes it.
  */
-export async function endOrganisation(
-  context: InOrganisation,
-  { name }: InputOf<typeof contract.endOrganisation>,
-): OperationResult<OutputOf<typeof contract.endOrganisation>> {
+export const endOrganisation = handle(contract.endOrganisation)(async (context, { name }) => {
   const { sql, organisation, caller, now, note } = context;
   if (!isSameName(name, organisation.name))
     throw new Refusal('name_invalid', {
@@ -329,7 +290,7 @@ export async function endOrganisation(
   await mailOwners(context, 'ends', endsAt);
   note({ before: { ends_at: null }, after: { ends_at: endsAt.toISOString(), paused } });
   return { id: organisation.id, ends_at: endsAt.toISOString(), paused };
-}
+});
 
 /** All owners are notified, whoever did it. */
 async function mailOwners(
@@ -346,9 +307,7 @@ async function mailOwners(
   );
 }
 
-export async function keepOrganisation(
-  context: InOrganisation,
-): OperationResult<OutputOf<typeof contract.keepOrganisation>> {
+export const keepOrganisation = handle(contract.keepOrganisation)(async (context) => {
   const { sql, organisation, now, note } = context;
   if (organisation.ends_at === null)
     throw new Refusal(
@@ -365,7 +324,7 @@ export async function keepOrganisation(
   await mailOwners(context, 'kept', endsAt);
   note({ before: { ends_at: endsAt.toISOString() }, after: { ends_at: null, resumed } });
   return { id: organisation.id, resumed };
-}
+});
 
 const leftOut = [
   {
@@ -397,11 +356,7 @@ const leftOut = [
 ];
 
 /** Writes the audit entry of an export. */
-export async function beginExport({
-  sql,
-  organisation,
-  note,
-}: InOrganisation): OperationResult<OutputOf<typeof contract.beginExport>> {
+export const beginExport = handle(contract.beginExport)(async ({ sql, organisation, note }) => {
   const { id, name, plan, time_zone } = organisation;
   note({ after: { parts: exportParts } });
   return {
@@ -415,23 +370,22 @@ export async function beginExport({
     parts: exportParts,
     left_out: leftOut,
   };
-}
+});
 
-export async function readExport(
-  { sql, organisation, with: dependencies }: InOrganisation,
-  input: InputOf<typeof contract.readExport>,
-): OperationResult<OutputOf<typeof contract.readExport>> {
-  const { part } = input;
-  if (!isExportPart(part))
-    throw new Refusal('request_malformed', { part: `must be one of ${exportParts.join(', ')}.` });
-  return pageOf(
-    dependencies.cursors,
-    ['export', organisation.id, part],
-    { ...input, limit: maxRowsOf(part, input.limit) },
-    (from, limit) => exportPage(sql, organisation.id, part, from ?? beforeAll, limit),
-    (row) => masked(dependencies, part, row),
-  );
-}
+export const readExport = handle(contract.readExport)(
+  async ({ sql, organisation, with: dependencies }, input) => {
+    const { part } = input;
+    if (!isExportPart(part))
+      throw new Refusal('request_malformed', { part: `must be one of ${exportParts.join(', ')}.` });
+    return pageOf(
+      dependencies.cursors,
+      ['export', organisation.id, part],
+      { ...input, limit: maxRowsOf(part, input.limit) },
+      (from, limit) => exportPage(sql, organisation.id, part, from ?? beforeAll, limit),
+      (row) => masked(dependencies, part, row),
+    );
+  },
+);
 
 /**
  * A secret that was stored before its field counted as secret is masked, too. The columns are those
@@ -457,28 +411,27 @@ function masked(
   return row;
 }
 
-export async function listAudit(
-  { sql, organisation, with: { cursors } }: InOrganisation,
-  input: InputOf<typeof api.listAudit>,
-): OperationResult<OutputOf<typeof api.listAudit>> {
-  const { who, operation } = input;
-  const at = (moment: typeof input.from): number | null =>
-    moment === null ? null : epochOf(moment, organisation.time_zone);
-  const filter = {
-    who,
-    operation,
-    from: at(input.from),
-    until: at(input.until),
-    without: unlistedOperations,
-  };
-  return pageOf(
-    cursors,
-    ['audit', organisation.id, who, operation, filter.from, filter.until],
-    input,
-    (from, limit) => auditPage(sql, organisation.id, filter, from ?? afterAll, limit),
-    entryJson,
-  );
-}
+export const listAudit = handle(api.listAudit)(
+  async ({ sql, organisation, with: { cursors } }, input) => {
+    const { who, operation } = input;
+    const at = (moment: typeof input.from): number | null =>
+      moment === null ? null : epochOf(moment, organisation.time_zone);
+    const filter = {
+      who,
+      operation,
+      from: at(input.from),
+      until: at(input.until),
+      without: unlistedOperations,
+    };
+    return pageOf(
+      cursors,
+      ['audit', organisation.id, who, operation, filter.from, filter.until],
+      input,
+      (from, limit) => auditPage(sql, organisation.id, filter, from ?? afterAll, limit),
+      entryJson,
+    );
+  },
+);
 
 function entryJson({
   key,
@@ -513,10 +466,7 @@ function record(value: unknown): Readonly<Record<string, unknown>> | null {
   return isRecord(value) ? value : null;
 }
 
-export async function getAuditChoices({
-  sql,
-  organisation,
-}: InOrganisation): OperationResult<OutputOf<typeof contract.getAuditChoices>> {
+export const getAuditChoices = handle(contract.getAuditChoices)(async ({ sql, organisation }) => {
   const { who, operations: ids } = await auditChoices(sql, organisation.id);
   return {
     who,
@@ -525,7 +475,7 @@ export async function getAuditChoices({
       .map((id) => ({ id, what: auditSentence(id) }))
       .toSorted((a, b) => a.what.localeCompare(b.what, 'en')),
   };
-}
+});
 
 const things = [
   'monitors',
@@ -538,60 +488,52 @@ const things = [
   'windows',
 ] as const;
 
-export async function showOrganisation({
-  sql,
-  organisation,
-  now,
-}: InOrganisation): OperationResult<OutputOf<typeof contract.showOrganisation>> {
-  const { id, name, time_zone, plan: named, ends_at } = organisation;
-  const plan = plans[named];
-  const [usage, created_at] = await Promise.all([usageOf(sql, id, now), createdAt(sql, id)]);
-  return {
-    id,
-    name,
-    time_zone,
-    plan: named,
-    created_at: created_at.toISOString(),
-    least_interval_s: plan.min_interval_s,
-    ends_at: ends_at === null ? null : new Date(ends_at).toISOString(),
-    used: things.map((what) => ({
-      what,
-      count: usage[what],
-      most: Number.isFinite(plan[what]) ? plan[what] : null,
-    })),
-  };
-}
+export const showOrganisation = handle(contract.showOrganisation)(
+  async ({ sql, organisation, now }) => {
+    const { id, name, time_zone, plan: named, ends_at } = organisation;
+    const plan = plans[named];
+    const [usage, created_at] = await Promise.all([usageOf(sql, id, now), createdAt(sql, id)]);
+    return {
+      id,
+      name,
+      time_zone,
+      plan: named,
+      created_at: created_at.toISOString(),
+      least_interval_s: plan.min_interval_s,
+      ends_at: ends_at === null ? null : new Date(ends_at).toISOString(),
+      used: things.map((what) => ({
+        what,
+        count: usage[what],
+        most: Number.isFinite(plan[what]) ? plan[what] : null,
+      })),
+    };
+  },
+);
 
 /**
  * Windows keep the time zone in which they were created; times are shown in the new one from now
  * on.
  */
-export function showFirstSteps({
-  sql,
-  organisation,
-}: InOrganisation): OperationResult<OutputOf<typeof contract.showFirstSteps>> {
-  return firstStepsOf(sql, organisation.id);
-}
+export const showFirstSteps = handle(contract.showFirstSteps)(({ sql, organisation }) =>
+  firstStepsOf(sql, organisation.id),
+);
 
-export async function hideFirstSteps({
-  sql,
-  organisation,
-  now,
-}: InOrganisation): OperationResult<OutputOf<typeof contract.hideFirstSteps>> {
-  await writeFirstStepsHidden(sql, organisation.id, new Date(now));
-  return { is_hidden: true };
-}
+export const hideFirstSteps = handle(contract.hideFirstSteps)(
+  async ({ sql, organisation, now }) => {
+    await writeFirstStepsHidden(sql, organisation.id, new Date(now));
+    return { is_hidden: true };
+  },
+);
 
-export async function updateOrganisation(
-  { sql, organisation, note }: InOrganisation,
-  input: InputOf<typeof contract.updateOrganisation>,
-): OperationResult<OutputOf<typeof contract.updateOrganisation>> {
-  const { id, name, time_zone } = organisation;
-  const next = {
-    name: input.name === null ? name : nameFrom(input.name),
-    time_zone: input.time_zone === null ? time_zone : timeZoneFrom(input.time_zone),
-  };
-  note({ before: { name, time_zone }, after: next });
-  await writeOrganisation(sql, id, next);
-  return { id, ...next };
-}
+export const updateOrganisation = handle(contract.updateOrganisation)(
+  async ({ sql, organisation, note }, input) => {
+    const { id, name, time_zone } = organisation;
+    const next = {
+      name: input.name === null ? name : nameFrom(input.name),
+      time_zone: input.time_zone === null ? time_zone : timeZoneFrom(input.time_zone),
+    };
+    note({ before: { name, time_zone }, after: next });
+    await writeOrganisation(sql, id, next);
+    return { id, ...next };
+  },
+);

@@ -1,18 +1,11 @@
-import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
-import { inSteps } from '../gate/bind.ts';
-import {
-  type ByPerson,
-  type Early,
-  type OperationResult,
-  type OwnScope,
-  orNotFound,
-} from '../gate/context.ts';
+import { handle } from '../gate/bind.ts';
+import { type ByPerson, orNotFound } from '../gate/context.ts';
 import { postMail } from '../mail/queries.ts';
 import { codeSecretOf } from '../secrets/at-rest.ts';
-import type * as contract from './contract.ts';
+import * as contract from './contract.ts';
 import {
   createdPasskey,
   creationOptions,
@@ -23,7 +16,6 @@ import {
   passkeysOf,
   placeOf,
   requestOptions,
-  type Signed,
   signedPasskey,
   takeAnswer,
   takeSigned,
@@ -44,12 +36,8 @@ import {
 import { verifyPassword } from './secrets.ts';
 import { deviceOf, writeProven } from './sessions.ts';
 
-export async function listPasskeys({
-  sql,
-  person,
-  with: { baseUrl },
-}: ByPerson): OperationResult<OutputOf<typeof contract.listPasskeys>> {
-  return {
+export const listPasskeys = handle(contract.listPasskeys)(
+  async ({ sql, person, with: { baseUrl } }) => ({
     items: (await passkeysOf(sql, person.user)).map(
       ({ id, name, is_synced, created_at, last_used_at }) => ({
         id,
@@ -61,12 +49,10 @@ export async function listPasskeys({
     ),
     origin: passkeyPlace(baseUrl())?.origin ?? null,
     suggested_name: deviceOf(person.from.device),
-  };
-}
+  }),
+);
 
-export async function beginPasskey(
-  context: ByPerson,
-): OperationResult<OutputOf<typeof contract.beginPasskey>> {
+export const beginPasskey = handle(contract.beginPasskey)(async (context) => {
   const { sql, now, person } = context;
   const place = placeOf(context.with);
   const known = await passkeysOf(sql, person.user);
@@ -78,73 +64,60 @@ export async function beginPasskey(
   return {
     options: await creationOptions({ place, challenge }, { ...person, id: person.user }, known),
   };
-}
+});
 
-export const addPasskey = inSteps({ before, act });
+export const addPasskey = handle(contract.addPasskey)({
+  before: async ({ with: instruments }, { name, answer }) => {
+    const place = placeOf(instruments);
+    return { name: nameFrom(name), made: await createdPasskey(place, answer) };
+  },
+  act: async (context, _input, { name, made }) => {
+    const { sql, now, note, person, with: instruments } = context;
+    const { user } = person;
+    const { challenge, ...passkey } = made;
+    await takeAnswer(context, challenge, { purpose: 'add', user });
+    const id = newId();
+    if (
+      !(await insertPasskey(sql, {
+        ...passkey,
+        id,
+        name,
+        user_id: user,
+        created_at: new Date(now),
+      }))
+    )
+      throw new Refusal('passkey_refused', 'This passkey is kept already.');
+    const about = { what: 'passkey-added', detail: '' } as const;
+    if (instruments.door.mail)
+      await postMail(sql, { kind: 'notice', recipient: person.email, about, at: new Date(now) });
+    note({ after: { passkey: name } });
+    return { id, name };
+  },
+});
 
-async function before(
-  { with: instruments }: Early<OwnScope>,
-  { name, answer }: InputOf<typeof contract.addPasskey>,
-) {
-  const place = placeOf(instruments);
-  return { name: nameFrom(name), made: await createdPasskey(place, answer) };
-}
+export const removePasskey = handle(contract.removePasskey)(
+  async ({ sql, note, person }, { passkey_id: id }) => {
+    const name = orNotFound(await deletePasskey(sql, person.user, id), 'passkey_not_found');
+    note({ before: { passkey: name } });
+    return { id, name };
+  },
+);
 
-async function act(
-  context: ByPerson,
-  _input: InputOf<typeof contract.addPasskey>,
-  { name, made }: Awaited<ReturnType<typeof before>>,
-): OperationResult<OutputOf<typeof contract.addPasskey>> {
-  const { sql, now, note, person, with: instruments } = context;
-  const { user } = person;
-  const { challenge, ...passkey } = made;
-  await takeAnswer(context, challenge, { purpose: 'add', user });
-  const id = newId();
-  if (
-    !(await insertPasskey(sql, { ...passkey, id, name, user_id: user, created_at: new Date(now) }))
-  )
-    throw new Refusal('passkey_refused', 'This passkey is kept already.');
-  const about = { what: 'passkey-added', detail: '' } as const;
-  if (instruments.door.mail)
-    await postMail(sql, { kind: 'notice', recipient: person.email, about, at: new Date(now) });
-  note({ after: { passkey: name } });
-  return { id, name };
-}
+export const proveAgain = handle(contract.proveAgain)({
+  before: async ({ pool, person, with: { attempts } }, { password }) => {
+    const tried = [{ what: `password in a session of ${person.user}`, most: 10 }];
+    await attempts.count(tried);
+    if (!(await verifyPassword(password, (await passwordHashOf(pool, person.user)) ?? null)))
+      throw new Refusal('sign_in_failed', { password: 'is not yours.' });
+    await attempts.forget(tried);
+  },
+  act: async ({ sql, now, person }) => {
+    await writeProven(sql, person.session, new Date(now));
+    return { proven: true };
+  },
+});
 
-export async function removePasskey(
-  { sql, note, person }: ByPerson,
-  { passkey_id: id }: InputOf<typeof contract.removePasskey>,
-): OperationResult<OutputOf<typeof contract.removePasskey>> {
-  const name = orNotFound(await deletePasskey(sql, person.user, id), 'passkey_not_found');
-  note({ before: { passkey: name } });
-  return { id, name };
-}
-
-export const proveAgain = inSteps({ before: proveAgainBefore, act: proveAgainAct });
-
-async function proveAgainBefore(
-  { pool, person, with: { attempts } }: Early<OwnScope>,
-  { password }: InputOf<typeof contract.proveAgain>,
-): Promise<void> {
-  const tried = [{ what: `password in a session of ${person.user}`, most: 10 }];
-  await attempts.count(tried);
-  if (!(await verifyPassword(password, (await passwordHashOf(pool, person.user)) ?? null)))
-    throw new Refusal('sign_in_failed', { password: 'is not yours.' });
-  await attempts.forget(tried);
-}
-
-async function proveAgainAct({
-  sql,
-  now,
-  person,
-}: ByPerson): OperationResult<OutputOf<typeof contract.proveAgain>> {
-  await writeProven(sql, person.session, new Date(now));
-  return { proven: true };
-}
-
-export async function beginProof(
-  context: ByPerson,
-): OperationResult<OutputOf<typeof contract.beginProof>> {
+export const beginProof = handle(contract.beginProof)(async (context) => {
   const { sql, now, person } = context;
   const place = placeOf(context.with);
   const own = await passkeysOf(sql, person.user);
@@ -155,50 +128,36 @@ export async function beginProof(
     now,
   });
   return { options: await requestOptions({ place, challenge }, own) };
-}
+});
 
-export const proveByPasskey = inSteps({ before: byPasskeyBefore, act: byPasskeyAct });
+export const proveByPasskey = handle(contract.proveByPasskey)({
+  /** Another user's passkey does not prove who signed in here. */
+  before: async ({ pool, person, with: instruments }, { answer }) => {
+    const signed = await signedPasskey(pool, instruments, answer);
+    if (signed.passkey.user_id !== person.user) throw unknownPasskey();
+    return signed;
+  },
+  act: async (context, _input, signed) => {
+    const { sql, now, note, person } = context;
+    await takeSigned(context, signed, { purpose: 'prove', user: person.user });
+    await writeProven(sql, person.session, new Date(now));
+    note({ after: { passkey: signed.passkey.name } });
+    return { proven: true };
+  },
+});
 
-/** Another user's passkey does not prove who signed in here. */
-async function byPasskeyBefore(
-  { pool, person, with: instruments }: Early<OwnScope>,
-  { answer }: InputOf<typeof contract.proveByPasskey>,
-): Promise<Signed> {
-  const signed = await signedPasskey(pool, instruments, answer);
-  if (signed.passkey.user_id !== person.user) throw unknownPasskey();
-  return signed;
-}
-
-async function byPasskeyAct(
-  context: ByPerson,
-  _input: InputOf<typeof contract.proveByPasskey>,
-  signed: Signed,
-): OperationResult<OutputOf<typeof contract.proveByPasskey>> {
-  const { sql, now, note, person } = context;
-  await takeSigned(context, signed, { purpose: 'prove', user: person.user });
-  await writeProven(sql, person.session, new Date(now));
-  note({ after: { passkey: signed.passkey.name } });
-  return { proven: true };
-}
-
-export async function showSecondFactor({
-  sql,
-  person,
-}: ByPerson): OperationResult<OutputOf<typeof contract.showSecondFactor>> {
+export const showSecondFactor = handle(contract.showSecondFactor)(async ({ sql, person }) => {
   const there = await secondFactorOf(sql, person.user);
   return {
     on_since: there?.created_at.toISOString() ?? null,
     recovery_codes_left: there?.recovery_codes_left ?? 0,
   };
-}
+});
 
-export async function proposeSecondFactor({
-  sql,
-  person,
-}: ByPerson): OperationResult<OutputOf<typeof contract.proposeSecondFactor>> {
+export const proposeSecondFactor = handle(contract.proposeSecondFactor)(async ({ sql, person }) => {
   if (await hasSecondFactor(sql, person.user)) throw isOn();
   return { secret: newTotpSecret() };
-}
+});
 
 function isOn(): Refusal {
   return new Refusal(
@@ -211,25 +170,24 @@ function isOn(): Refusal {
  * The secret comes back from the form that showed it: a caller who sends another one only chooses
  * their own.
  */
-export async function startSecondFactor(
-  context: ByPerson,
-  { secret, code }: InputOf<typeof contract.startSecondFactor>,
-): OperationResult<OutputOf<typeof contract.startSecondFactor>> {
-  const { sql, now, note, person } = context;
-  const { user } = person;
-  const step = isTotpSecret(secret)
-    ? stepOfCode(secret, code.replaceAll(/\s/g, ''), now)
-    : undefined;
-  if (step === undefined)
-    throw new Refusal('code_invalid', {
-      code: 'is not the one that your app shows now; check that the clock of your phone is right.',
-    });
-  const box = await context.with.secrets.seal(sql, secret, codeSecretOf(user));
-  if (!(await insertSecondFactor(sql, { user, secret: box, at: new Date(now), step })))
-    throw isOn();
-  note({ before: { second_factor: 'off' }, after: { second_factor: 'on' } });
-  return { recovery_codes: await newCodes(context) };
-}
+export const startSecondFactor = handle(contract.startSecondFactor)(
+  async (context, { secret, code }) => {
+    const { sql, now, note, person } = context;
+    const { user } = person;
+    const step = isTotpSecret(secret)
+      ? stepOfCode(secret, code.replaceAll(/\s/g, ''), now)
+      : undefined;
+    if (step === undefined)
+      throw new Refusal('code_invalid', {
+        code: 'is not the one that your app shows now; check that the clock of your phone is right.',
+      });
+    const box = await context.with.secrets.seal(sql, secret, codeSecretOf(user));
+    if (!(await insertSecondFactor(sql, { user, secret: box, at: new Date(now), step })))
+      throw isOn();
+    note({ before: { second_factor: 'off' }, after: { second_factor: 'on' } });
+    return { recovery_codes: await newCodes(context) };
+  },
+);
 
 async function newCodes({ sql, person, with: { accountSecrets } }: ByPerson): Promise<string[]> {
   const { shown, fingerprints } = await mintRecoveryCodes(accountSecrets, person.user);
@@ -237,28 +195,22 @@ async function newCodes({ sql, person, with: { accountSecrets } }: ByPerson): Pr
   return [...shown];
 }
 
-export async function replaceRecoveryCodes(
-  context: ByPerson,
-): OperationResult<OutputOf<typeof contract.replaceRecoveryCodes>> {
+export const replaceRecoveryCodes = handle(contract.replaceRecoveryCodes)(async (context) => {
   if (!(await hasSecondFactor(context.sql, context.person.user))) throw isOff();
   return { recovery_codes: await newCodes(context) };
-}
+});
 
 function isOff(): Refusal {
   return new Refusal('second_factor_off', 'Signing in takes no second step.');
 }
 
-export async function endSecondFactor({
-  sql,
-  now,
-  note,
-  person,
-  with: { door },
-}: ByPerson): OperationResult<OutputOf<typeof contract.endSecondFactor>> {
-  if (!(await deleteSecondFactor(sql, person.user))) throw isOff();
-  const about = { what: 'second-factor-off', detail: '' } as const;
-  if (door.mail)
-    await postMail(sql, { kind: 'notice', recipient: person.email, about, at: new Date(now) });
-  note({ before: { second_factor: 'on' }, after: { second_factor: 'off' } });
-  return { ended: true };
-}
+export const endSecondFactor = handle(contract.endSecondFactor)(
+  async ({ sql, now, note, person, with: { door } }) => {
+    if (!(await deleteSecondFactor(sql, person.user))) throw isOff();
+    const about = { what: 'second-factor-off', detail: '' } as const;
+    if (door.mail)
+      await postMail(sql, { kind: 'notice', recipient: person.email, about, at: new Date(now) });
+    note({ before: { second_factor: 'on' }, after: { second_factor: 'off' } });
+    return { ended: true };
+  },
+);

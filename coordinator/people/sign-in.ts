@@ -1,28 +1,13 @@
-import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { type AttemptLimit, failuresOf, hostOf } from '../gate/attempts.ts';
-import { inSteps } from '../gate/bind.ts';
+import { handle } from '../gate/bind.ts';
 import type { AnonymousCaller } from '../gate/caller.ts';
-import {
-  type ByAnonymous,
-  type Context,
-  type Early,
-  type OperationResult,
-  orNotFound,
-  type SignedOut,
-} from '../gate/context.ts';
+import { type ByAnonymous, type Early, orNotFound, type SignedOut } from '../gate/context.ts';
 import { deadLink } from '../gate/roles.ts';
 import { codeSecretOf } from '../secrets/at-rest.ts';
-import type * as contract from './contract.ts';
-import {
-  issueChallenge,
-  placeOf,
-  requestOptions,
-  type Signed,
-  signedPasskey,
-  takeSigned,
-} from './passkeys.ts';
+import * as contract from './contract.ts';
+import { issueChallenge, placeOf, requestOptions, signedPasskey, takeSigned } from './passkeys.ts';
 import {
   credentialsByEmail,
   deleteStartLinks,
@@ -48,27 +33,26 @@ import { deleteSessionOf, insertSession, linkLifetimes } from './sessions.ts';
 /**
  * The operator vouches for the recipient of the link: it replaces the password and the second step.
  */
-export async function createSignInLink(
-  { sql, now, with: { accountSecrets, baseUrl } }: Context,
-  { email, made_for }: InputOf<typeof contract.createSignInLink>,
-): OperationResult<OutputOf<typeof contract.createSignInLink>> {
-  const user = orNotFound(await userByEmail(sql, email.trim()), 'user_not_found');
-  const { text, fingerprint } = await accountSecrets.mint('sign-in link');
-  const expires_at = made_for === 'start' ? null : new Date(now + linkLifetimes.operator);
-  if (made_for === 'start') await deleteStartLinks(sql);
-  await insertSignInLink(sql, {
-    fingerprint,
-    user: user.id,
-    made_for,
-    at: new Date(now),
-    expires_at,
-  });
-  return {
-    email: user.email,
-    address: `${baseUrl()}/enter/${text}`,
-    expires_at: expires_at?.toISOString() ?? null,
-  };
-}
+export const createSignInLink = handle(contract.createSignInLink)(
+  async ({ sql, now, with: { accountSecrets, baseUrl } }, { email, made_for }) => {
+    const user = orNotFound(await userByEmail(sql, email.trim()), 'user_not_found');
+    const { text, fingerprint } = await accountSecrets.mint('sign-in link');
+    const expires_at = made_for === 'start' ? null : new Date(now + linkLifetimes.operator);
+    if (made_for === 'start') await deleteStartLinks(sql);
+    await insertSignInLink(sql, {
+      fingerprint,
+      user: user.id,
+      made_for,
+      at: new Date(now),
+      expires_at,
+    });
+    return {
+      email: user.email,
+      address: `${baseUrl()}/enter/${text}`,
+      expires_at: expires_at?.toISOString() ?? null,
+    };
+  },
+);
 
 /** Long enough to tell browsers apart; longer texts are cut. */
 const longestDevice = 300;
@@ -116,10 +100,7 @@ export async function signInAs(
   return { session: null, second_step: text };
 }
 
-export async function enter(
-  context: ByAnonymous,
-  { secret }: InputOf<typeof contract.enter>,
-): OperationResult<OutputOf<typeof contract.enter>> {
+export const enter = handle(contract.enter)(async (context, { secret }) => {
   const {
     sql,
     now,
@@ -132,42 +113,45 @@ export async function enter(
   );
   if (user === undefined) throw deadLink();
   return { session: await beginSession(context, user) };
-}
+});
 
-export const finishSignIn = inSteps({ before, act });
+export const finishSignIn = handle(contract.finishSignIn)({
+  /**
+   * Counted per account, from all hosts: a guesser here has the password already, and six digits
+   * are quickly tried from many hosts.
+   */
+  before: async (early, { secret, code: typed }) => {
+    const { pool, now, visitor } = early;
+    const { accountSecrets, attempts } = early.with;
+    const fingerprint = await accountSecrets.fingerprint('second step', secret);
+    const user = await secondStepBy(pool, fingerprint, new Date(now));
+    if (user === undefined) throw over();
+    const ofAccount = { what: `second step of ${user}`, most: 10 };
+    await attempts.count([
+      ofAccount,
+      { what: `second steps from ${hostOf(visitor.address)}`, most: 60 },
+    ]);
+    const found = await codeFrom(early, user, typed);
+    if (!found) throw wrong();
+    await attempts.forget([ofAccount]);
+    return { user, fingerprint, ...found };
+  },
+  act: async (context, _input, { user, fingerprint, code, left }) => {
+    const { sql } = context;
+    if (!(await deleteSecondStep(sql, fingerprint))) throw over();
+    const isTaken =
+      'step' in code
+        ? await takeStep(sql, user, code.step)
+        : await takeRecoveryCode(sql, user, code.recovery);
+    if (!isTaken) throw wrong();
+    return {
+      session: await beginSession(context, user),
+      recovery_codes_left: 'recovery' in code ? left - 1 : null,
+    };
+  },
+});
 
 type Code = { readonly step: number } | { readonly recovery: Buffer };
-
-type Prepared = {
-  readonly user: string;
-  readonly fingerprint: Buffer;
-  readonly code: Code;
-  readonly left: number;
-};
-
-/**
- * Counted per account, from all hosts: a guesser here has the password already, and six digits are
- * quickly tried from many hosts.
- */
-async function before(
-  early: Early<SignedOut>,
-  { secret, code: typed }: InputOf<typeof contract.finishSignIn>,
-): Promise<Prepared> {
-  const { pool, now, visitor } = early;
-  const { accountSecrets, attempts } = early.with;
-  const fingerprint = await accountSecrets.fingerprint('second step', secret);
-  const user = await secondStepBy(pool, fingerprint, new Date(now));
-  if (user === undefined) throw over();
-  const ofAccount = { what: `second step of ${user}`, most: 10 };
-  await attempts.count([
-    ofAccount,
-    { what: `second steps from ${hostOf(visitor.address)}`, most: 60 },
-  ]);
-  const found = await codeFrom(early, user, typed);
-  if (!found) throw wrong();
-  await attempts.forget([ofAccount]);
-  return { user, fingerprint, ...found };
-}
 
 function over(): Refusal {
   return new Refusal('second_step_over', 'This took too long or was already done. Sign in again.');
@@ -197,88 +181,55 @@ function wrong(): Refusal {
   return new Refusal('code_invalid', { code: 'is wrong, or was used already.' });
 }
 
-async function act(
-  context: ByAnonymous,
-  _input: InputOf<typeof contract.finishSignIn>,
-  { user, fingerprint, code, left }: Prepared,
-): OperationResult<OutputOf<typeof contract.finishSignIn>> {
-  const { sql } = context;
-  if (!(await deleteSecondStep(sql, fingerprint))) throw over();
-  const isTaken =
-    'step' in code
-      ? await takeStep(sql, user, code.step)
-      : await takeRecoveryCode(sql, user, code.recovery);
-  if (!isTaken) throw wrong();
-  return {
-    session: await beginSession(context, user),
-    recovery_codes_left: 'recovery' in code ? left - 1 : null,
-  };
-}
+export const beginPasskeySignIn = handle(contract.beginPasskeySignIn)({
+  /**
+   * A signature cannot be guessed; but each challenge is stored until it is answered, and no one
+   * should fill the storage with them.
+   */
+  before: ({ visitor, with: { attempts } }) =>
+    attempts.count([{ what: `passkeys from ${hostOf(visitor.address)}`, most: 60 }]),
+  act: async (context) => {
+    const place = placeOf(context.with);
+    const challenge = await issueChallenge(context.sql, context.with, {
+      purpose: 'sign in',
+      user: null,
+      now: context.now,
+    });
+    return { options: await requestOptions({ place, challenge }) };
+  },
+});
 
-export const beginPasskeySignIn = inSteps({ before: beforeBegin, act: actBegin });
+export const signInByPasskey = handle(contract.signInByPasskey)({
+  before: ({ pool, with: instruments }, { answer }) => signedPasskey(pool, instruments, answer),
+  act: async (context, _input, signed) => {
+    await takeSigned(context, signed, { purpose: 'sign in', user: null });
+    context.note({ after: { passkey: signed.passkey.name } });
+    return { session: await beginSession(context, signed.passkey.user_id) };
+  },
+});
 
-/**
- * A signature cannot be guessed; but each challenge is stored until it is answered, and no one
- * should fill the storage with them.
- */
-function beforeBegin({ visitor, with: { attempts } }: Early<SignedOut>): Promise<void> {
-  return attempts.count([{ what: `passkeys from ${hostOf(visitor.address)}`, most: 60 }]);
-}
-
-async function actBegin(
-  context: ByAnonymous,
-): OperationResult<OutputOf<typeof contract.beginPasskeySignIn>> {
-  const place = placeOf(context.with);
-  const challenge = await issueChallenge(context.sql, context.with, {
-    purpose: 'sign in',
-    user: null,
-    now: context.now,
-  });
-  return { options: await requestOptions({ place, challenge }) };
-}
-
-export const signInByPasskey = inSteps({ before: byPasskeyBefore, act: byPasskeyAct });
-
-function byPasskeyBefore(
-  { pool, with: instruments }: Early<SignedOut>,
-  { answer }: InputOf<typeof contract.signInByPasskey>,
-): Promise<Signed> {
-  return signedPasskey(pool, instruments, answer);
-}
-
-async function byPasskeyAct(
-  context: ByAnonymous,
-  _input: InputOf<typeof contract.signInByPasskey>,
-  signed: Signed,
-): OperationResult<OutputOf<typeof contract.signInByPasskey>> {
-  await takeSigned(context, signed, { purpose: 'sign in', user: null });
-  context.note({ after: { passkey: signed.passkey.name } });
-  return { session: await beginSession(context, signed.passkey.user_id) };
-}
-
-export const signIn = inSteps({ before: signInBefore, act: signInAct });
-
-/** The same answer after the same work, whether the account exists or not. */
-async function signInBefore(
-  { pool, visitor, with: { attempts, door } }: Early<SignedOut>,
-  { email, password }: InputOf<typeof contract.signIn>,
-): Promise<string> {
-  const tried = triesAt(email, visitor);
-  // Without mail there is no other way to sign in, and a guesser with many hosts could lock the
-  // owner out.
-  const everywhere = door.mail ? [failuresOf(email)] : [];
-  await attempts.count(tried);
-  // Counted separately, so that attempts that were refused to their host count for no account:
-  // otherwise one host could force the owner to use the mailbox.
-  if (everywhere.length > 0) await attempts.count(everywhere);
-  const user = await credentialsByEmail(pool, email.trim());
-  const isRight = await verifyPassword(password, user?.password_hash ?? null);
-  if (!user || !isRight)
-    throw new Refusal('sign_in_failed', 'The e-mail address or the password is wrong.');
-  // The host's count stays: signing in to one's own account must not allow more guesses at others.
-  await attempts.forget([tried[0], ...everywhere]);
-  return user.id;
-}
+export const signIn = handle(contract.signIn)({
+  /** The same answer after the same work, whether the account exists or not. */
+  before: async ({ pool, visitor, with: { attempts, door } }, { email, password }) => {
+    const tried = triesAt(email, visitor);
+    // Without mail there is no other way to sign in, and a guesser with many hosts could lock the
+    // owner out.
+    const everywhere = door.mail ? [failuresOf(email)] : [];
+    await attempts.count(tried);
+    // Counted separately, so that attempts that were refused to their host count for no account:
+    // otherwise one host could force the owner to use the mailbox.
+    if (everywhere.length > 0) await attempts.count(everywhere);
+    const user = await credentialsByEmail(pool, email.trim());
+    const isRight = await verifyPassword(password, user?.password_hash ?? null);
+    if (!user || !isRight)
+      throw new Refusal('sign_in_failed', 'The e-mail address or the password is wrong.');
+    // The host's count stays: signing in to one's own account must not allow more guesses at
+    // others.
+    await attempts.forget([tried[0], ...everywhere]);
+    return user.id;
+  },
+  act: (context, _input, user) => signInAs(context, user),
+});
 
 /** For an account from one host, and for a host at all accounts: this slows down guessing. */
 function triesAt(
@@ -289,12 +240,4 @@ function triesAt(
     { what: `password of ${email.trim().toLowerCase()} from ${hostOf(address)}`, most: 10 },
     { what: `passwords from ${hostOf(address)}`, most: 60 },
   ];
-}
-
-function signInAct(
-  context: ByAnonymous,
-  _input: InputOf<typeof contract.signIn>,
-  user: string,
-): OperationResult<OutputOf<typeof contract.signIn>> {
-  return signInAs(context, user);
 }

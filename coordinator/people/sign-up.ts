@@ -1,18 +1,10 @@
-import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
 import { deleteConnectionsOf } from '../assistants/queries.ts';
 import { failuresOf, hostOf } from '../gate/attempts.ts';
-import { inSteps } from '../gate/bind.ts';
-import type {
-  ByAnonymous,
-  ByPerson,
-  Context,
-  Early,
-  OperationResult,
-  SignedOut,
-} from '../gate/context.ts';
+import { handle } from '../gate/bind.ts';
+import type { Context } from '../gate/context.ts';
 import { deadLink } from '../gate/roles.ts';
 import { postMail } from '../mail/queries.ts';
 import { insertFirstChannel } from '../notifications/queries.ts';
@@ -20,7 +12,7 @@ import { emailFrom, passwordFrom, timeZoneFrom } from '../organisations/model.ts
 import { enforceLimit } from '../organisations/plans.ts';
 import { insertOrganisation, lockOrganisation } from '../organisations/queries.ts';
 import { deleteAllTokensOf } from '../tokens/queries.ts';
-import type * as contract from './contract.ts';
+import * as contract from './contract.ts';
 import { deletePasskeysOf, passkeyPlace } from './passkeys.ts';
 import {
   countMembers,
@@ -134,228 +126,234 @@ function listed(words: readonly string[]): string {
   return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
 }
 
-export const finishSignUp = inSteps({ before, act });
-
-/**
- * Anyone may sign up with an address, but finishing requires the password: no account gets a
- * password that someone else chose.
- */
-async function before(
-  { pool, now, visitor, with: { attempts, accountSecrets } }: Early<SignedOut>,
-  { secret, password }: InputOf<typeof contract.finishSignUp>,
-): Promise<void> {
-  await attempts.count([{ what: `finished sign-ups from ${hostOf(visitor.address)}`, most: 20 }]);
-  const waiting = await signUpBy(
-    pool,
-    await accountSecrets.fingerprint('sign-up', secret),
-    new Date(now),
-  );
-  if (!waiting) throw deadLink();
-  if (!(await verifyPassword(password, waiting.password_hash)))
-    throw new Refusal('sign_in_failed', {
-      password:
-        'is not the one that this account was asked for with. If someone else asked for it, sign up yourself: that ends theirs.',
-    });
-}
-
-/**
- * The address is proven, so the account is created; if the invitation has ended meanwhile, without
- * an organisation.
- */
-async function act(
-  context: ByAnonymous,
-  { secret }: InputOf<typeof contract.finishSignUp>,
-): OperationResult<OutputOf<typeof contract.finishSignUp>> {
-  const {
-    sql,
-    now,
-    note,
-    with: { accountSecrets, door },
-  } = context;
-  const waiting = await useSignUp(
-    sql,
-    await accountSecrets.fingerprint('sign-up', secret),
-    new Date(now),
-  );
-  if (!waiting) throw deadLink();
-  const { email, name, password_hash, organisation, time_zone, invitation_id } = waiting;
-  const user = newId();
-  await insertUser(sql, { id: user, email, name, password_hash, email_verified_at: new Date(now) });
-  note({ after: { email, name, organisation } });
-  if (organisation !== null) {
-    const id = newId();
-    await insertOrganisation(sql, {
-      id,
-      name: organisation,
-      plan: door.signUpPlan,
-      time_zone: time_zone ?? 'UTC',
-    });
-    await insertMember(sql, id, user, 'owner');
-    await insertFirstChannel(sql, { organisation: id, email, at: new Date(now) });
-    note({ organisation: id });
-  }
-  const invitation =
-    invitation_id === null ? undefined : await invitationById(sql, invitation_id, new Date(now));
-  if (invitation && (await join(context, user, invitation)) === 'joined')
-    note({ organisation: invitation.organisation_id });
-  return { session: await beginSession(context, user) };
-}
-
-export const requestPasswordReset = inSteps({ before: beforeRequest, act: actRequest });
-
-async function beforeRequest(
-  { visitor, with: { attempts, door } }: Early<SignedOut>,
-  { email }: InputOf<typeof contract.requestPasswordReset>,
-): Promise<void> {
-  if (!door.mail)
-    throw new Refusal(
-      'mail_missing',
-      `This installation sends no e-mail. Its operator can create a sign-in link for you: npm run operator -- user sign-in-link --email ${email.trim()}`,
+export const finishSignUp = handle(contract.finishSignUp)({
+  /**
+   * Anyone may sign up with an address, but finishing requires the password: no account gets a
+   * password that someone else chose.
+   */
+  before: async (
+    { pool, now, visitor, with: { attempts, accountSecrets } },
+    { secret, password },
+  ) => {
+    await attempts.count([{ what: `finished sign-ups from ${hostOf(visitor.address)}`, most: 20 }]);
+    const waiting = await signUpBy(
+      pool,
+      await accountSecrets.fingerprint('sign-up', secret),
+      new Date(now),
     );
-  // Counted apart from other mails to the address, which anyone can cause: otherwise they could
-  // block the only way to sign in to an account that someone guesses at.
-  await attempts.count([
-    { what: `reset mails to ${emailFrom(email).toLowerCase()}`, most: 5 },
-    { what: `resets from ${hostOf(visitor.address)}`, most: 20 },
-  ]);
-}
+    if (!waiting) throw deadLink();
+    if (!(await verifyPassword(password, waiting.password_hash)))
+      throw new Refusal('sign_in_failed', {
+        password:
+          'is not the one that this account was asked for with. If someone else asked for it, sign up yourself: that ends theirs.',
+      });
+  },
+  /**
+   * The address is proven, so the account is created; if the invitation has ended meanwhile,
+   * without an organisation.
+   */
+  act: async (context, { secret }) => {
+    const {
+      sql,
+      now,
+      note,
+      with: { accountSecrets, door },
+    } = context;
+    const waiting = await useSignUp(
+      sql,
+      await accountSecrets.fingerprint('sign-up', secret),
+      new Date(now),
+    );
+    if (!waiting) throw deadLink();
+    const { email, name, password_hash, organisation, time_zone, invitation_id } = waiting;
+    const user = newId();
+    await insertUser(sql, {
+      id: user,
+      email,
+      name,
+      password_hash,
+      email_verified_at: new Date(now),
+    });
+    note({ after: { email, name, organisation } });
+    if (organisation !== null) {
+      const id = newId();
+      await insertOrganisation(sql, {
+        id,
+        name: organisation,
+        plan: door.signUpPlan,
+        time_zone: time_zone ?? 'UTC',
+      });
+      await insertMember(sql, id, user, 'owner');
+      await insertFirstChannel(sql, { organisation: id, email, at: new Date(now) });
+      note({ organisation: id });
+    }
+    const invitation =
+      invitation_id === null ? undefined : await invitationById(sql, invitation_id, new Date(now));
+    if (invitation && (await join(context, user, invitation)) === 'joined')
+      note({ organisation: invitation.organisation_id });
+    return { session: await beginSession(context, user) };
+  },
+});
 
-/**
- * Whether the account exists is checked only when the mail is made, so that nothing here reveals
- * it.
- */
-async function actRequest(
-  { sql, now }: ByAnonymous,
-  { email }: InputOf<typeof contract.requestPasswordReset>,
-): OperationResult<OutputOf<typeof contract.requestPasswordReset>> {
-  await postMail(sql, {
-    kind: 'password-reset',
-    recipient: email.trim(),
-    about: {},
-    at: new Date(now),
-  });
-  return { sent: true };
-}
+export const requestPasswordReset = handle(contract.requestPasswordReset)({
+  before: async ({ visitor, with: { attempts, door } }, { email }) => {
+    if (!door.mail)
+      throw new Refusal(
+        'mail_missing',
+        `This installation sends no e-mail. Its operator can create a sign-in link for you: npm run operator -- user sign-in-link --email ${email.trim()}`,
+      );
+    // Counted apart from other mails to the address, which anyone can cause: otherwise they could
+    // block the only way to sign in to an account that someone guesses at.
+    await attempts.count([
+      { what: `reset mails to ${emailFrom(email).toLowerCase()}`, most: 5 },
+      { what: `resets from ${hostOf(visitor.address)}`, most: 20 },
+    ]);
+  },
+  /**
+   * Whether the account exists is checked only when the mail is made, so that nothing here reveals
+   * it.
+   */
+  act: async ({ sql, now }, { email }) => {
+    await postMail(sql, {
+      kind: 'password-reset',
+      recipient: email.trim(),
+      about: {},
+      at: new Date(now),
+    });
+    return { sent: true };
+  },
+});
 
-export const resetPassword = inSteps({ before: beforeReset, act: actReset });
+export const resetPassword = handle(contract.resetPassword)({
+  before: async ({ visitor, with: { attempts } }, input) => {
+    const password = passwordFrom(input.password);
+    await attempts.count([{ what: `resets from ${hostOf(visitor.address)}`, most: 20 }]);
+    return hashPassword(password);
+  },
+  /**
+   * The link signs its owner in at once, however many passwords are guessed meanwhile. The second
+   * step stays: access to a mailbox does not prove the person.
+   */
+  act: async (context, { secret, ...also }, password_hash) => {
+    const {
+      sql,
+      now,
+      note,
+      with: { accountSecrets, attempts },
+    } = context;
+    const user = await useReset(
+      sql,
+      await accountSecrets.fingerprint('password reset', secret),
+      new Date(now),
+    );
+    const email = user === undefined ? undefined : await markVerified(sql, user, new Date(now));
+    if (user === undefined || email === undefined) throw deadLink();
+    note({ user });
+    await replacePassword(context, { user, email }, password_hash, also);
+    await attempts.forget([failuresOf(email)]);
+    return signInAs(context, user);
+  },
+});
 
-async function beforeReset(
-  { visitor, with: { attempts } }: Early<SignedOut>,
-  input: InputOf<typeof contract.resetPassword>,
-): Promise<string> {
-  const password = passwordFrom(input.password);
-  await attempts.count([{ what: `resets from ${hostOf(visitor.address)}`, most: 20 }]);
-  return hashPassword(password);
-}
+export const showLink = handle(contract.showLink)(
+  async ({ sql, now, with: { accountSecrets } }, { kind, secret }) => {
+    const [fingerprint, at] = [await accountSecrets.fingerprint(kind, secret), new Date(now)];
+    const waiting = kind === 'sign-up' ? await signUpBy(sql, fingerprint, at) : undefined;
+    const email = waiting?.email ?? (await lookAtLink(sql, kind, fingerprint, at)) ?? null;
+    return { email, name: waiting?.name ?? null, organisation: waiting?.organisation ?? null };
+  },
+);
 
-/**
- * The link signs its owner in at once, however many passwords are guessed meanwhile. The second
- * step stays: access to a mailbox does not prove the person.
- */
-async function actReset(
-  context: ByAnonymous,
-  { secret, ...also }: InputOf<typeof contract.resetPassword>,
-  password_hash: string,
-): OperationResult<OutputOf<typeof contract.resetPassword>> {
-  const {
-    sql,
-    now,
-    note,
-    with: { accountSecrets, attempts },
-  } = context;
-  const user = await useReset(
-    sql,
-    await accountSecrets.fingerprint('password reset', secret),
-    new Date(now),
-  );
-  const email = user === undefined ? undefined : await markVerified(sql, user, new Date(now));
-  if (user === undefined || email === undefined) throw deadLink();
-  note({ user });
-  await replacePassword(context, { user, email }, password_hash, also);
-  await attempts.forget([failuresOf(email)]);
-  return signInAs(context, user);
-}
+export const showInvitation = handle(contract.showInvitation)(
+  async ({ sql, now, with: { accountSecrets } }, { secret }) => {
+    const invitation = await invitationBy(
+      sql,
+      await accountSecrets.fingerprint('invitation', secret),
+      new Date(now),
+    );
+    if (!invitation) throw deadLink();
+    const { organisation, email, role, inviter } = invitation;
+    return { organisation, email, role, inviter };
+  },
+);
 
-export async function showLink(
-  { sql, now, with: { accountSecrets } }: ByAnonymous,
-  { kind, secret }: InputOf<typeof contract.showLink>,
-): OperationResult<OutputOf<typeof contract.showLink>> {
-  const [fingerprint, at] = [await accountSecrets.fingerprint(kind, secret), new Date(now)];
-  const waiting = kind === 'sign-up' ? await signUpBy(sql, fingerprint, at) : undefined;
-  const email = waiting?.email ?? (await lookAtLink(sql, kind, fingerprint, at)) ?? null;
-  return { email, name: waiting?.name ?? null, organisation: waiting?.organisation ?? null };
-}
-
-export async function showInvitation(
-  { sql, now, with: { accountSecrets } }: ByAnonymous,
-  { secret }: InputOf<typeof contract.showInvitation>,
-): OperationResult<OutputOf<typeof contract.showInvitation>> {
-  const invitation = await invitationBy(
-    sql,
-    await accountSecrets.fingerprint('invitation', secret),
-    new Date(now),
-  );
-  if (!invitation) throw deadLink();
-  const { organisation, email, role, inviter } = invitation;
-  return { organisation, email, role, inviter };
-}
-
-export async function showSignUpPolicy({
-  sql,
-  with: { baseUrl, door },
-}: ByAnonymous): OperationResult<OutputOf<typeof contract.showSignUpPolicy>> {
-  return {
+export const showSignUpPolicy = handle(contract.showSignUpPolicy)(
+  async ({ sql, with: { baseUrl, door } }) => ({
     sign_up: door.signUp === 'open' && door.mail && (await hasOwner(sql)) ? 'open' : 'invited',
     mail: door.mail,
     passkeys: passkeyPlace(baseUrl())?.origin ?? null,
-  };
-}
+  }),
+);
 
-export const signUp = inSteps({ before: signUpBefore, act: signUpAct });
-
-type Prepared = {
-  readonly email: string;
-  readonly name: string;
-  readonly organisation: string | null;
-  readonly time_zone: string | null;
-  readonly password_hash: string;
-  readonly invitation: InvitationRow | undefined;
-};
-
-/**
- * Validates everything before the address is looked up, and hashes the password whether the account
- * exists or not.
- */
-async function signUpBefore(
-  { pool, now, visitor, with: { attempts, accountSecrets, door } }: Early<SignedOut>,
-  input: InputOf<typeof contract.signUp>,
-): Promise<Prepared> {
-  const { invitation_secret: secret } = input;
-  const invitation =
-    secret === null
-      ? undefined
-      : await invitationBy(
-          pool,
-          await accountSecrets.fingerprint('invitation', secret),
-          new Date(now),
-        );
-  if (secret !== null && !invitation) throw deadLink();
-  if (!invitation && (door.signUp !== 'open' || !door.mail || !(await hasOwner(pool))))
-    throw closed();
-  const email = emailFrom(input.email);
-  const own = invitation
-    ? { organisation: null, time_zone: null }
-    : {
-        organisation: nameFrom(input.organisation ?? '', 'organisation'),
-        time_zone: timeZoneFrom(input.time_zone ?? ''),
-      };
-  const [name, password] = [nameFrom(input.name), passwordFrom(input.password)];
-  await attempts.count([
-    { what: `mails to ${email.toLowerCase()}`, most: 5 },
-    { what: `sign-ups from ${hostOf(visitor.address)}`, most: 20 },
-  ]);
-  return { email, name, ...own, password_hash: await hashPassword(password), invitation };
-}
+export const signUp = handle(contract.signUp)({
+  /**
+   * Validates everything before the address is looked up, and hashes the password whether the
+   * account exists or not.
+   */
+  before: async ({ pool, now, visitor, with: { attempts, accountSecrets, door } }, input) => {
+    const { invitation_secret: secret } = input;
+    const invitation =
+      secret === null
+        ? undefined
+        : await invitationBy(
+            pool,
+            await accountSecrets.fingerprint('invitation', secret),
+            new Date(now),
+          );
+    if (secret !== null && !invitation) throw deadLink();
+    if (!invitation && (door.signUp !== 'open' || !door.mail || !(await hasOwner(pool))))
+      throw closed();
+    const email = emailFrom(input.email);
+    const own = invitation
+      ? { organisation: null, time_zone: null }
+      : {
+          organisation: nameFrom(input.organisation ?? '', 'organisation'),
+          time_zone: timeZoneFrom(input.time_zone ?? ''),
+        };
+    const [name, password] = [nameFrom(input.name), passwordFrom(input.password)];
+    await attempts.count([
+      { what: `mails to ${email.toLowerCase()}`, most: 5 },
+      { what: `sign-ups from ${hostOf(visitor.address)}`, most: 20 },
+    ]);
+    return { email, name, ...own, password_hash: await hashPassword(password), invitation };
+  },
+  /**
+   * With mail, nothing is created before the address is proven, so the answer is the same for an
+   * address with an account. Without mail, only someone with an invitation gets this far, and
+   * learns that an address is taken.
+   */
+  act: async (context, _input, prepared) => {
+    const {
+      sql,
+      now,
+      note,
+      with: { door },
+    } = context;
+    const { invitation, ...wanted } = prepared;
+    const { email, name, password_hash } = wanted;
+    const at = new Date(now);
+    const id = newId();
+    note({ after: { email, name, organisation: wanted.organisation } });
+    if (door.mail) {
+      await insertSignUp(sql, {
+        ...wanted,
+        id,
+        invitation: invitation?.id ?? null,
+        at,
+        expires_at: new Date(now + linkLifetimes.signUp),
+      });
+      await postMail(sql, { kind: 'sign-up', recipient: email, about: { sign_up: id }, at });
+      return { session: null, must_confirm: true };
+    }
+    if (!invitation) throw closed();
+    await insertUser(sql, { id, email, name, password_hash });
+    const joined = await join(context, id, invitation);
+    if (joined === 'ending') throw organisationEnding(invitation);
+    if (joined !== 'joined') throw deadLink();
+    note({ organisation: invitation.organisation_id });
+    return { session: await beginSession(context, id), must_confirm: false };
+  },
+});
 
 function closed(): Refusal {
   return new Refusal(
@@ -365,87 +363,44 @@ function closed(): Refusal {
 }
 
 /**
- * With mail, nothing is created before the address is proven, so the answer is the same for an
- * address with an account. Without mail, only someone with an invitation gets this far, and learns
- * that an address is taken.
- */
-async function signUpAct(
-  context: ByAnonymous,
-  _input: InputOf<typeof contract.signUp>,
-  prepared: Prepared,
-): OperationResult<OutputOf<typeof contract.signUp>> {
-  const {
-    sql,
-    now,
-    note,
-    with: { door },
-  } = context;
-  const { invitation, ...wanted } = prepared;
-  const { email, name, password_hash } = wanted;
-  const at = new Date(now);
-  const id = newId();
-  note({ after: { email, name, organisation: wanted.organisation } });
-  if (door.mail) {
-    await insertSignUp(sql, {
-      ...wanted,
-      id,
-      invitation: invitation?.id ?? null,
-      at,
-      expires_at: new Date(now + linkLifetimes.signUp),
-    });
-    await postMail(sql, { kind: 'sign-up', recipient: email, about: { sign_up: id }, at });
-    return { session: null, must_confirm: true };
-  }
-  if (!invitation) throw closed();
-  await insertUser(sql, { id, email, name, password_hash });
-  const joined = await join(context, id, invitation);
-  if (joined === 'ending') throw organisationEnding(invitation);
-  if (joined !== 'joined') throw deadLink();
-  note({ organisation: invitation.organisation_id });
-  return { session: await beginSession(context, id), must_confirm: false };
-}
-
-/**
  * Proves a mailbox, only for the signed-in user who requested it. If it replaces another address,
  * that one is notified.
  */
-export async function verifyEmail(
-  { sql, now, note, person, with: { accountSecrets } }: ByPerson,
-  { secret }: InputOf<typeof contract.verifyEmail>,
-): OperationResult<OutputOf<typeof contract.verifyEmail>> {
-  const email = await useVerification(
-    sql,
-    person.user,
-    await accountSecrets.fingerprint('e-mail', secret),
-    new Date(now),
-  );
-  if (email === undefined) throw deadLink();
-  await writeEmail(sql, person.user, email, new Date(now));
-  note({ before: { email: person.email }, after: { email } });
-  if (person.email.toLowerCase() !== email.toLowerCase())
-    await postMail(sql, {
-      kind: 'notice',
-      recipient: person.email,
-      about: { what: 'e-mail', detail: email },
-      at: new Date(now),
-    });
-  return { email };
-}
+export const verifyEmail = handle(contract.verifyEmail)(
+  async ({ sql, now, note, person, with: { accountSecrets } }, { secret }) => {
+    const email = await useVerification(
+      sql,
+      person.user,
+      await accountSecrets.fingerprint('e-mail', secret),
+      new Date(now),
+    );
+    if (email === undefined) throw deadLink();
+    await writeEmail(sql, person.user, email, new Date(now));
+    note({ before: { email: person.email }, after: { email } });
+    if (person.email.toLowerCase() !== email.toLowerCase())
+      await postMail(sql, {
+        kind: 'notice',
+        recipient: person.email,
+        about: { what: 'e-mail', detail: email },
+        at: new Date(now),
+      });
+    return { email };
+  },
+);
 
 /** The old mailbox can end a change of address, whoever requested it. */
-export async function keepEmail(
-  { sql, now, note, with: { accountSecrets } }: ByAnonymous,
-  { secret }: InputOf<typeof contract.keepEmail>,
-): OperationResult<OutputOf<typeof contract.keepEmail>> {
-  const ended = await useKeepLink(
-    sql,
-    await accountSecrets.fingerprint('e-mail kept', secret),
-    new Date(now),
-  );
-  if (!ended) throw deadLink();
-  note({
-    user: ended.user_id,
-    after: { email_change: 'ended by the old mailbox', wanted: ended.email },
-  });
-  return { wanted: ended.email };
-}
+export const keepEmail = handle(contract.keepEmail)(
+  async ({ sql, now, note, with: { accountSecrets } }, { secret }) => {
+    const ended = await useKeepLink(
+      sql,
+      await accountSecrets.fingerprint('e-mail kept', secret),
+      new Date(now),
+    );
+    if (!ended) throw deadLink();
+    note({
+      user: ended.user_id,
+      after: { email_change: 'ended by the old mailbox', wanted: ended.email },
+    });
+    return { wanted: ended.email };
+  },
+);

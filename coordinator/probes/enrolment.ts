@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import { type InputOf, type OutputOf, rawInput } from '../../shared/api/operation.ts';
-import type * as api from '../../shared/api/probes.ts';
+import { rawInput } from '../../shared/api/operation.ts';
+import * as api from '../../shared/api/probes.ts';
 import { type Continent, continents, isContinent } from '../../shared/base/continents.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
@@ -10,24 +10,15 @@ import { readBody } from '../api/body.ts';
 import { answerOf } from '../api/errors.ts';
 import type { Queryable } from '../database/connect.ts';
 import { hostOf } from '../gate/attempts.ts';
-import { inSteps } from '../gate/bind.ts';
-import {
-  type ByAnonymous,
-  type Context,
-  type Early,
-  type InOrganisation,
-  notFound,
-  type OperationResult,
-  type SignedOut,
-} from '../gate/context.ts';
+import { handle } from '../gate/bind.ts';
+import { type Context, notFound } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import { refuseWhileEnding } from '../gate/roles.ts';
 import type { Gate } from '../gate/setup.ts';
 import { enforceLimit } from '../organisations/plans.ts';
 import { organisationById } from '../organisations/queries.ts';
 import { isTokenText, newTokenText, shownPart } from '../tokens/authenticate.ts';
-import type * as contract from './contract.ts';
-import { enrolProbe as enrolProbeContract } from './contract.ts';
+import * as contract from './contract.ts';
 import {
   type InvitationRow,
   insertProbeInvitation,
@@ -84,9 +75,9 @@ export function enrolmentRoute(
       );
       const visitor = { address: request.ip, device: request.headers['user-agent'] ?? '' };
       const answered = await execute(
-        enrolProbeContract,
+        contract.enrolProbe,
         visitor,
-        rawInput(enrolProbeContract, body),
+        rawInput(contract.enrolProbe, body),
       );
       return reply.type(json).header('cache-control', 'no-store').send(answered.body);
     });
@@ -99,103 +90,99 @@ export function enrolmentRoute(
  */
 const maxTries = 60;
 
-export const enrolProbe = inSteps({ before, act });
-
-/** What can be counted and refused without a transaction. */
-async function before(
-  { visitor, with: { attempts, accountSecrets } }: Early<SignedOut>,
-  { token }: InputOf<typeof enrolProbeContract>,
-): Promise<Buffer> {
-  await attempts.count([{ what: `join tokens from ${hostOf(visitor.address)}`, most: maxTries }]);
-  if (!isTokenText(token, 'join')) throw invalid();
-  return accountSecrets.fingerprint('join token', token);
-}
+export const enrolProbe = handle(contract.enrolProbe)({
+  /** What can be counted and refused without a transaction. */
+  before: async ({ visitor, with: { attempts, accountSecrets } }, { token }) => {
+    await attempts.count([{ what: `join tokens from ${hostOf(visitor.address)}`, most: maxTries }]);
+    if (!isTokenText(token, 'join')) throw invalid();
+    return accountSecrets.fingerprint('join token', token);
+  },
+  /**
+   * One transaction: the token is spent, the probe exists, and its key may enter the bus; or
+   * nothing happens. A host that was killed before the answer asks again with the same key, and
+   * gets the same answer.
+   *
+   * A token is spent by one key, permanently; that key may ask again.
+   */
+  act: async (
+    { sql, now, note, with: { probes, baseUrl } },
+    { token, key, proof },
+    fingerprint,
+  ) => {
+    if (!probes.isEnrolmentProof(key, proof, token))
+      throw new Refusal('join_proof_invalid', {
+        proof:
+          'is not the token signed with the key; get the present antipode-probe.mjs and try again.',
+      });
+    const row = await lockProbeInvitation(sql, fingerprint);
+    if (!row) throw invalid();
+    const { name, continent, organisation_id: organisation } = row;
+    const of = { name, continent, organisation };
+    const answer = async (probe: string, as = of) => ({
+      probe,
+      ...as,
+      base_url: baseUrl(),
+      now,
+      ...probes.welcome(probe, as, key),
+    });
+    if (row.probe_id !== null) {
+      if (row.used_key !== key)
+        throw new Refusal('join_token_used', {
+          token:
+            'another host has used it already. If that was not you, end that probe at once; then ask for a new token.',
+        });
+      if (!(await isProbeAlive(sql, row.probe_id, key))) throw invalid();
+      const known = await invitationState(sql, key);
+      return known === undefined || known === 'ended'
+        ? answer(row.probe_id)
+        : answer(row.probe_id, withoutId(known));
+    }
+    if (row.expires_at.getTime() <= now)
+      throw new Refusal('join_token_expired', {
+        token: 'was good for an hour, which is over; ask for a new one.',
+      });
+    await refuseIfEnding(sql, organisation);
+    const was = await invitationState(sql, key);
+    if (was === 'ended')
+      throw new Refusal('join_proof_invalid', {
+        key: 'the probe that this host was is ended for good; join in an empty folder, with --data.',
+      });
+    if (was !== undefined) {
+      // It was off until its credentials expired, and is the same probe again.
+      const [id, as] = [was.id, withoutId(was)];
+      const isElsewhere =
+        (row.place_id !== null && row.place_id !== was.place_id) ||
+        (row.region !== null && row.region !== was.region);
+      if (as.continent !== continent || as.organisation !== organisation || isElsewhere)
+        throw new Refusal('join_proof_invalid', {
+          key: `this host is the probe ${as.name} in ${as.continent} already; ask for a token for the same place, or join in an empty folder, with --data.`,
+        });
+      await spendProbeInvitation(sql, row.id, { key, probe: id, at: new Date(now) });
+      note({
+        ...(organisation === null ? {} : { organisation }),
+        after: { probe: id, name: as.name, continent, begins: row.shown },
+      });
+      return answer(id, as);
+    }
+    const { id } = await probes.enrolProbe(
+      sql,
+      { ...of, place: row.place_id, region: row.region },
+      key,
+    );
+    await spendProbeInvitation(sql, row.id, { key, probe: id, at: new Date(now) });
+    note({
+      ...(organisation === null ? {} : { organisation }),
+      after: { probe: id, name, continent, begins: row.shown },
+    });
+    return answer(id);
+  },
+});
 
 function invalid(): Refusal {
   return new Refusal('join_token_invalid', {
     token:
       'is no join token of this service, or was taken back; ask for a new one, and copy it whole.',
   });
-}
-
-/**
- * One transaction: the token is spent, the probe exists, and its key may enter the bus; or nothing
- * happens. A host that was killed before the answer asks again with the same key, and gets the same
- * answer.
- *
- * A token is spent by one key, permanently; that key may ask again.
- */
-async function act(
-  { sql, now, note, with: { probes, baseUrl } }: ByAnonymous,
-  { token, key, proof }: InputOf<typeof enrolProbeContract>,
-  fingerprint: Buffer,
-): OperationResult<OutputOf<typeof enrolProbeContract>> {
-  if (!probes.isEnrolmentProof(key, proof, token))
-    throw new Refusal('join_proof_invalid', {
-      proof:
-        'is not the token signed with the key; get the present antipode-probe.mjs and try again.',
-    });
-  const row = await lockProbeInvitation(sql, fingerprint);
-  if (!row) throw invalid();
-  const { name, continent, organisation_id: organisation } = row;
-  const of = { name, continent, organisation };
-  const answer = async (probe: string, as = of) => ({
-    probe,
-    ...as,
-    base_url: baseUrl(),
-    now,
-    ...probes.welcome(probe, as, key),
-  });
-  if (row.probe_id !== null) {
-    if (row.used_key !== key)
-      throw new Refusal('join_token_used', {
-        token:
-          'another host has used it already. If that was not you, end that probe at once; then ask for a new token.',
-      });
-    if (!(await isProbeAlive(sql, row.probe_id, key))) throw invalid();
-    const known = await invitationState(sql, key);
-    return known === undefined || known === 'ended'
-      ? answer(row.probe_id)
-      : answer(row.probe_id, withoutId(known));
-  }
-  if (row.expires_at.getTime() <= now)
-    throw new Refusal('join_token_expired', {
-      token: 'was good for an hour, which is over; ask for a new one.',
-    });
-  await refuseIfEnding(sql, organisation);
-  const was = await invitationState(sql, key);
-  if (was === 'ended')
-    throw new Refusal('join_proof_invalid', {
-      key: 'the probe that this host was is ended for good; join in an empty folder, with --data.',
-    });
-  if (was !== undefined) {
-    // It was off until its credentials expired, and is the same probe again.
-    const [id, as] = [was.id, withoutId(was)];
-    const isElsewhere =
-      (row.place_id !== null && row.place_id !== was.place_id) ||
-      (row.region !== null && row.region !== was.region);
-    if (as.continent !== continent || as.organisation !== organisation || isElsewhere)
-      throw new Refusal('join_proof_invalid', {
-        key: `this host is the probe ${as.name} in ${as.continent} already; ask for a token for the same place, or join in an empty folder, with --data.`,
-      });
-    await spendProbeInvitation(sql, row.id, { key, probe: id, at: new Date(now) });
-    note({
-      ...(organisation === null ? {} : { organisation }),
-      after: { probe: id, name: as.name, continent, begins: row.shown },
-    });
-    return answer(id, as);
-  }
-  const { id } = await probes.enrolProbe(
-    sql,
-    { ...of, place: row.place_id, region: row.region },
-    key,
-  );
-  await spendProbeInvitation(sql, row.id, { key, probe: id, at: new Date(now) });
-  note({
-    ...(organisation === null ? {} : { organisation }),
-    after: { probe: id, name, continent, begins: row.shown },
-  });
-  return answer(id);
 }
 
 function withoutId({ name, continent, organisation }: NamedProbe): NamedProbe {
@@ -209,17 +196,14 @@ function withoutId({ name, continent, organisation }: NamedProbe): NamedProbe {
 /** Its token is valid again if the organisation is kept. */
 async function refuseIfEnding(sql: Queryable, organisation: string | null): Promise<void> {
   const owner = organisation === null ? undefined : await organisationById(sql, organisation);
-  if (owner) refuseWhileEnding(owner, enrolProbeContract);
+  if (owner) refuseWhileEnding(owner, contract.enrolProbe);
 }
 
 /**
  * A private one. The organisation is locked, so that two invitations do not both take the last
  * place of the plan.
  */
-export async function inviteProbe(
-  context: InOrganisation,
-  input: InputOf<typeof api.inviteProbe>,
-): OperationResult<OutputOf<typeof api.inviteProbe>> {
+export const inviteProbe = handle(api.inviteProbe)(async (context, input) => {
   const { sql, organisation, now } = context;
   enforceLimit(
     'private_probes',
@@ -230,7 +214,7 @@ export async function inviteProbe(
   const joins =
     place === null ? null : await placeCalled(sql, organisation.id, place, new Date(now));
   return inviteInto(context, organisation.id, input, joins);
-}
+});
 
 /** By its id or its name. */
 async function placeCalled(
@@ -345,52 +329,47 @@ function stateOf({ used_at, expires_at }: InvitationRow, now: number): 'open' | 
   return expires_at.getTime() <= now ? 'expired' : 'open';
 }
 
-export function invitePublicProbe(
-  context: Context,
-  input: InputOf<typeof contract.invitePublicProbe>,
-): OperationResult<OutputOf<typeof contract.invitePublicProbe>> {
-  return inviteInto(context, null, input);
-}
+export const invitePublicProbe = handle(contract.invitePublicProbe)((context, input) =>
+  inviteInto(context, null, input),
+);
 
-export async function listProbeInvitations(
-  { sql, organisation, now, with: { cursors } }: InOrganisation,
-  input: InputOf<typeof api.listProbeInvitations>,
-): OperationResult<OutputOf<typeof api.listProbeInvitations>> {
-  return pageOf(
-    cursors,
-    ['probe invitations', organisation.id],
-    input,
-    (from, limit) =>
-      probeInvitations(sql, { organisation: organisation.id }, from ?? afterAll, limit),
-    invitationJson(now),
-  );
-}
+export const listProbeInvitations = handle(api.listProbeInvitations)(
+  async ({ sql, organisation, now, with: { cursors } }, input) =>
+    pageOf(
+      cursors,
+      ['probe invitations', organisation.id],
+      input,
+      (from, limit) =>
+        probeInvitations(sql, { organisation: organisation.id }, from ?? afterAll, limit),
+      invitationJson(now),
+    ),
+);
 
 /** As many as anyone reads. */
 const maxListed = 200;
 
-export async function listAllProbeInvitations({
-  sql,
-  now,
-}: Context): OperationResult<OutputOf<typeof contract.listAllProbeInvitations>> {
-  const rows = await probeInvitations(sql, 'all', afterAll, maxListed);
-  return {
-    items: rows.map((row) => ({ ...invitationJson(now)(row), organisation: row.organisation_id })),
-  };
-}
+export const listAllProbeInvitations = handle(contract.listAllProbeInvitations)(
+  async ({ sql, now }) => {
+    const rows = await probeInvitations(sql, 'all', afterAll, maxListed);
+    return {
+      items: rows.map((row) => ({
+        ...invitationJson(now)(row),
+        organisation: row.organisation_id,
+      })),
+    };
+  },
+);
 
-export async function revokeProbeInvitation(
-  { sql, organisation, now }: InOrganisation,
-  { probe_invitation_id: id }: InputOf<typeof api.revokeProbeInvitation>,
-): OperationResult<OutputOf<typeof api.revokeProbeInvitation>> {
-  if (!(await revokeRow(sql, { organisation: organisation.id }, id, new Date(now))))
-    throw notFound('invitation_not_found');
-}
+export const revokeProbeInvitation = handle(api.revokeProbeInvitation)(
+  async ({ sql, organisation, now }, { probe_invitation_id: id }) => {
+    if (!(await revokeRow(sql, { organisation: organisation.id }, id, new Date(now))))
+      throw notFound('invitation_not_found');
+  },
+);
 
-export async function revokeAnyProbeInvitation(
-  { sql, now }: Context,
-  { probe_invitation_id: id }: InputOf<typeof contract.revokeAnyProbeInvitation>,
-): OperationResult<OutputOf<typeof contract.revokeAnyProbeInvitation>> {
-  if (!(await revokeRow(sql, 'all', id, new Date(now)))) throw notFound('invitation_not_found');
-  return { id };
-}
+export const revokeAnyProbeInvitation = handle(contract.revokeAnyProbeInvitation)(
+  async ({ sql, now }, { probe_invitation_id: id }) => {
+    if (!(await revokeRow(sql, 'all', id, new Date(now)))) throw notFound('invitation_not_found');
+    return { id };
+  },
+);

@@ -1,21 +1,15 @@
-import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
-import type * as api from '../../shared/api/probes.ts';
-import { countedMinutes } from '../../shared/api/probes.ts';
+import * as api from '../../shared/api/probes.ts';
 import { continents, isContinent } from '../../shared/base/continents.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
 import { isForSome, kinds } from '../../shared/checks/kinds.ts';
-import {
-  type Context,
-  type InOrganisation,
-  type OperationResult,
-  orNotFound,
-} from '../gate/context.ts';
+import { handle } from '../gate/bind.ts';
+import { type InOrganisation, orNotFound } from '../gate/context.ts';
 import { placedPageOf } from '../gate/cursors.ts';
 import { endNotice } from '../health/notices.ts';
 import { enforceLimit } from '../organisations/plans.ts';
 import { lockOrganisation } from '../organisations/queries.ts';
-import type * as contract from './contract.ts';
+import * as contract from './contract.ts';
 import { regionFrom, writeRegion } from './places.ts';
 import {
   allProbes,
@@ -32,41 +26,37 @@ import {
 } from './queries.ts';
 import { recentChecks } from './recent-checks.ts';
 
-export async function createProbe(
-  { sql, now, with: { probes } }: Context,
-  input: InputOf<typeof contract.createProbe>,
-): OperationResult<OutputOf<typeof contract.createProbe>> {
-  const name = nameFrom(input.name);
-  const { continent, organisation } = input;
-  const region = regionFrom(input.region);
-  if (!isContinent(continent))
-    throw new Refusal('continent_unknown', {
-      continent: `must be one of ${continents.join(', ')}.`,
-    });
-  if (organisation !== null && region !== null)
-    throw new Refusal('name_invalid', {
-      region: 'is for public probes; a private one has a place instead, so leave it out.',
-    });
-  if (organisation !== null) {
-    const { plan } = orNotFound(
-      await lockOrganisation(sql, organisation),
-      'organisation_not_found',
-    );
-    enforceLimit(
-      'private_probes',
-      plan,
-      await countPrivateProbes(sql, organisation, new Date(now)),
-    );
-  }
-  return probes.createProbe(sql, { name, continent, organisation, region });
-}
+export const createProbe = handle(contract.createProbe)(
+  async ({ sql, now, with: { probes } }, input) => {
+    const name = nameFrom(input.name);
+    const { continent, organisation } = input;
+    const region = regionFrom(input.region);
+    if (!isContinent(continent))
+      throw new Refusal('continent_unknown', {
+        continent: `must be one of ${continents.join(', ')}.`,
+      });
+    if (organisation !== null && region !== null)
+      throw new Refusal('name_invalid', {
+        region: 'is for public probes; a private one has a place instead, so leave it out.',
+      });
+    if (organisation !== null) {
+      const { plan } = orNotFound(
+        await lockOrganisation(sql, organisation),
+        'organisation_not_found',
+      );
+      enforceLimit(
+        'private_probes',
+        plan,
+        await countPrivateProbes(sql, organisation, new Date(now)),
+      );
+    }
+    return probes.createProbe(sql, { name, continent, organisation, region });
+  },
+);
 
-export async function showOwnProbe(
-  context: InOrganisation,
-  { probe_id }: InputOf<typeof contract.showOwnProbe>,
-): OperationResult<OutputOf<typeof contract.showOwnProbe>> {
-  return shown(context, await ownProbe(context, probe_id));
-}
+export const showOwnProbe = handle(contract.showOwnProbe)(async (context, { probe_id }) =>
+  shown(context, await ownProbe(context, probe_id)),
+);
 
 async function shown({ sql, organisation }: InOrganisation, probe: OwnProbe) {
   return {
@@ -82,17 +72,14 @@ async function ownProbe({ sql, organisation }: InOrganisation, id: string): Prom
 }
 
 /** The operator removes a probe: its keys are void, and the bus learns of it with the commit. */
-export async function endProbe(
-  context: InOrganisation,
-  { probe_id }: InputOf<typeof api.endProbe>,
-): OperationResult<OutputOf<typeof api.endProbe>> {
+export const endProbe = handle(api.endProbe)(async (context, { probe_id }) => {
   const { sql, note, with: dependencies } = context;
   const probe = await ownProbe(context, probe_id);
   note({ before: { name: probe.name, continent: probe.continent } });
   const ended = await shown(context, probe);
   await dependencies.probes.revokeProbe(sql, probe.id);
   return ended;
-}
+});
 
 /** What anyone who relies on a probe may know. */
 export function trustJson(row: ProbeTrust, shares: ReadonlyMap<string, Contradictions>) {
@@ -157,38 +144,37 @@ export function addressesOf({ is_private, addresses }: CheckerRow, identifiesPro
   return identifiesProbes && !is_private ? [...addresses] : [];
 }
 
-export async function listProbes(
-  { sql, organisation, now, with: { cursors, results, identifiesProbes } }: InOrganisation,
-  { limit, cursor }: InputOf<typeof api.listProbes>,
-): OperationResult<OutputOf<typeof api.listProbes>> {
-  const since = now - countedMinutes * 60_000;
-  const [shares, recent] = await Promise.all([
-    refutedShares(sql, now),
-    recentChecks(sql, results, organisation.id, { since, now }),
-  ]);
-  return placedPageOf(
-    cursors,
-    ['probes', organisation.id],
+export const listProbes = handle(api.listProbes)(
+  async (
+    { sql, organisation, now, with: { cursors, results, identifiesProbes } },
     { limit, cursor },
-    (after, most) => checkersFor(sql, organisation.id, recent, { after, most }),
-    (row) => ({
-      ...trustJson(row, shares),
-      private: row.is_private,
-      place: row.in_place,
-      state: stateOf(row),
-      kinds: kindsOf([row]),
-      addresses: addressesOf(row, identifiesProbes),
-      monitors: row.monitors,
-      checks: row.checks,
-      has_checked: row.has_checked,
-    }),
-  );
-}
+  ) => {
+    const since = now - api.countedMinutes * 60_000;
+    const [shares, recent] = await Promise.all([
+      refutedShares(sql, now),
+      recentChecks(sql, results, organisation.id, { since, now }),
+    ]);
+    return placedPageOf(
+      cursors,
+      ['probes', organisation.id],
+      { limit, cursor },
+      (after, most) => checkersFor(sql, organisation.id, recent, { after, most }),
+      (row) => ({
+        ...trustJson(row, shares),
+        private: row.is_private,
+        place: row.in_place,
+        state: stateOf(row),
+        kinds: kindsOf([row]),
+        addresses: addressesOf(row, identifiesProbes),
+        monitors: row.monitors,
+        checks: row.checks,
+        has_checked: row.has_checked,
+      }),
+    );
+  },
+);
 
-export async function listAllProbes({
-  sql,
-  now,
-}: Context): OperationResult<OutputOf<typeof contract.listAllProbes>> {
+export const listAllProbes = handle(contract.listAllProbes)(async ({ sql, now }) => {
   const [listed, shares] = await Promise.all([allProbes(sql), refutedShares(sql, now)]);
   const items = listed.map((probe) => ({
     ...trustJson(probe, shares),
@@ -196,35 +182,31 @@ export async function listAllProbes({
     revoked_at: probe.revoked_at?.toISOString() ?? null,
   }));
   return { items, count: items.length };
-}
+});
 
-export async function revokeProbe(
-  { sql, with: { probes } }: Context,
-  { probe_id }: InputOf<typeof contract.revokeProbe>,
-): OperationResult<OutputOf<typeof contract.revokeProbe>> {
-  await probes.revokeProbe(sql, probe_id);
-  return { id: probe_id };
-}
+export const revokeProbe = handle(contract.revokeProbe)(
+  async ({ sql, with: { probes } }, { probe_id }) => {
+    await probes.revokeProbe(sql, probe_id);
+    return { id: probe_id };
+  },
+);
 
-export async function rotateProbe(
-  { sql, with: { probes } }: Context,
-  { probe_id }: InputOf<typeof contract.rotateProbe>,
-): OperationResult<OutputOf<typeof contract.rotateProbe>> {
-  return probes.rotateProbe(sql, probe_id);
-}
+export const rotateProbe = handle(contract.rotateProbe)(
+  async ({ sql, with: { probes } }, { probe_id }) => probes.rotateProbe(sql, probe_id),
+);
 
-export async function trustProbe(
-  { sql }: Context,
-  { probe_id: id, is_trusted }: InputOf<typeof contract.trustProbe>,
-): OperationResult<OutputOf<typeof contract.trustProbe>> {
-  const { name, continent } = orNotFound(await trustPlace(sql, id, is_trusted), 'probe_not_found');
-  if (is_trusted) await endNotice(sql, 'continent_doubted', id);
-  return { id, name, continent, is_trusted };
-}
+export const trustProbe = handle(contract.trustProbe)(
+  async ({ sql }, { probe_id: id, is_trusted }) => {
+    const { name, continent } = orNotFound(
+      await trustPlace(sql, id, is_trusted),
+      'probe_not_found',
+    );
+    if (is_trusted) await endNotice(sql, 'continent_doubted', id);
+    return { id, name, continent, is_trusted };
+  },
+);
 
-export async function setProbeRegion(
-  { sql }: Context,
-  { probe_id: id, region }: InputOf<typeof contract.setProbeRegion>,
-): OperationResult<OutputOf<typeof contract.setProbeRegion>> {
-  return orNotFound(await writeRegion(sql, id, regionFrom(region)), 'probe_not_found');
-}
+export const setProbeRegion = handle(contract.setProbeRegion)(
+  async ({ sql }, { probe_id: id, region }) =>
+    orNotFound(await writeRegion(sql, id, regionFrom(region)), 'probe_not_found'),
+);

@@ -1,14 +1,10 @@
-import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
-import type * as api from '../../shared/api/places.ts';
+import type { OutputOf } from '../../shared/api/operation.ts';
+import * as api from '../../shared/api/places.ts';
 import { countedMinutes } from '../../shared/api/probes.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
-import {
-  type InOrganisation,
-  notFound,
-  type OperationResult,
-  orNotFound,
-} from '../gate/context.ts';
+import { handle } from '../gate/bind.ts';
+import { type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
 import { placedPageOf } from '../gate/cursors.ts';
 import { addressesOf, kindsOf, stateOf } from './operations.ts';
 import { isPlaceNameTaken, monitorsByPlace, renamePlace } from './places.ts';
@@ -17,10 +13,7 @@ import { recentChecks } from './recent-checks.ts';
 
 /** Places as programs see them: what public probes and the organisation's own make together. */
 
-export async function listPlaces(
-  context: InOrganisation,
-  { limit, cursor }: InputOf<typeof api.listPlaces>,
-): OperationResult<OutputOf<typeof api.listPlaces>> {
+export const listPlaces = handle(api.listPlaces)(async (context, { limit, cursor }) => {
   const all = await allPlaces(context);
   return placedPageOf(
     context.with.cursors,
@@ -30,7 +23,7 @@ export async function listPlaces(
       all.filter(({ place }) => after === null || place > (after.place ?? '')).slice(0, most),
     ({ json }) => json,
   );
-}
+});
 
 type Json = OutputOf<typeof api.getPlace>;
 
@@ -111,12 +104,9 @@ function placeJson(
   };
 }
 
-export async function getPlace(
-  context: InOrganisation,
-  { place_id }: InputOf<typeof api.getPlace>,
-): OperationResult<OutputOf<typeof api.getPlace>> {
-  return placeCalled(context, place_id);
-}
+export const getPlace = handle(api.getPlace)(async (context, { place_id }) =>
+  placeCalled(context, place_id),
+);
 
 async function placeCalled(context: InOrganisation, id: string): Promise<Json> {
   return orNotFound(
@@ -125,10 +115,7 @@ async function placeCalled(context: InOrganisation, id: string): Promise<Json> {
   ).json;
 }
 
-export async function updatePlace(
-  context: InOrganisation,
-  { place_id, ...input }: InputOf<typeof api.updatePlace>,
-): OperationResult<OutputOf<typeof api.updatePlace>> {
+export const updatePlace = handle(api.updatePlace)(async (context, { place_id, ...input }) => {
   const { sql, organisation, now, note } = context;
   const before = await placeCalled(context, place_id);
   if (before.owner !== 'organisation') throw notFound('place_not_found');
@@ -140,4 +127,4 @@ export async function updatePlace(
   await renamePlace(sql, organisation.id, before, name);
   note({ before: { name: before.name }, after: { name } });
   return { ...before, name };
-}
+});

@@ -1,33 +1,32 @@
-import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { domainOf } from '../../shared/checks/domain/config.ts';
-import { type InOrganisation, type OperationResult, orNotFound } from '../gate/context.ts';
+import { handle } from '../gate/bind.ts';
+import { orNotFound } from '../gate/context.ts';
 import { monitorKey } from '../monitors/queries.ts';
-import type * as contract from './contract.ts';
+import * as contract from './contract.ts';
 import { domainMonitors, registrationsOf } from './queries.ts';
 
-export async function listDomains(
-  { sql, organisation }: InOrganisation,
-  { monitor }: InputOf<typeof contract.listDomains>,
-): OperationResult<OutputOf<typeof contract.listDomains>> {
-  if (monitor !== null)
-    orNotFound(await monitorKey(sql, organisation.id, monitor), 'monitor_not_found');
-  const watched = (await domainMonitors(sql, organisation.id, monitor)).map((row) => ({
-    ...row,
-    domain: domainOf(row.target) ?? row.target,
-  }));
-  const known = await registrationsOf(
-    sql,
-    watched.map(({ domain }) => domain),
-  );
-  const items = watched.flatMap(({ id, name, domain }) => {
-    const said = known.get(domain);
-    return said?.is === 'registered' && said.ends_at !== null
-      ? [{ monitor: id, name, domain, registrar: said.registrar ?? '', ends: said.ends_at }]
-      : [];
-  });
-  return {
-    items: items
-      .toSorted((a, b) => a.ends - b.ends || a.domain.localeCompare(b.domain))
-      .map(({ ends, ...item }) => ({ ...item, ends_at: new Date(ends).toISOString() })),
-  };
-}
+export const listDomains = handle(contract.listDomains)(
+  async ({ sql, organisation }, { monitor }) => {
+    if (monitor !== null)
+      orNotFound(await monitorKey(sql, organisation.id, monitor), 'monitor_not_found');
+    const watched = (await domainMonitors(sql, organisation.id, monitor)).map((row) => ({
+      ...row,
+      domain: domainOf(row.target) ?? row.target,
+    }));
+    const known = await registrationsOf(
+      sql,
+      watched.map(({ domain }) => domain),
+    );
+    const items = watched.flatMap(({ id, name, domain }) => {
+      const said = known.get(domain);
+      return said?.is === 'registered' && said.ends_at !== null
+        ? [{ monitor: id, name, domain, registrar: said.registrar ?? '', ends: said.ends_at }]
+        : [];
+    });
+    return {
+      items: items
+        .toSorted((a, b) => a.ends - b.ends || a.domain.localeCompare(b.domain))
+        .map(({ ends, ...item }) => ({ ...item, ends_at: new Date(ends).toISOString() })),
+    };
+  },
+);

@@ -1,25 +1,17 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
-import type * as api from '../../shared/api/status-pages.ts';
+import * as api from '../../shared/api/status-pages.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
-import { inSteps } from '../gate/bind.ts';
-import {
-  type Early,
-  type InOrganisation,
-  notFound,
-  type OperationResult,
-  type OrganisationScope,
-  orNotFound,
-} from '../gate/context.ts';
+import { handle } from '../gate/bind.ts';
+import { notFound, orNotFound } from '../gate/context.ts';
 import { beforeAll, pageOf, placedPageOf } from '../gate/cursors.ts';
 import { groupById } from '../groups/queries.ts';
 import { incidentById } from '../incidents/queries.ts';
 import { monitorById } from '../monitors/queries.ts';
 import { enforceLimit } from '../organisations/plans.ts';
 import { hashPassword, verifyPassword } from '../people/secrets.ts';
-import type * as contract from './contract.ts';
+import * as contract from './contract.ts';
 import {
   amendPage,
   draftPage,
@@ -78,361 +70,330 @@ import { removeSubscriber, subscriberPage } from './subscribers.ts';
  * Adds the heading, and the group's present monitors if requested. Monitors that join the group
  * later are published only when someone decides so.
  */
-export async function addStatusPageGroup(
-  { sql, organisation }: InOrganisation,
-  { page_id, group, display_name, monitors }: InputOf<typeof api.addStatusPageGroup>,
-): OperationResult<OutputOf<typeof api.addStatusPageGroup>> {
-  if (!(await statusPageExists(sql, organisation.id, page_id)))
-    throw notFound('status_page_not_found');
-  const { name } = orNotFound(await groupById(sql, organisation.id, group), 'group_not_found');
-  const row = {
-    group_id: group,
-    display_name: display_name === null ? name : nameFrom(display_name, 'display_name'),
-    position: await nextPosition(sql, page_id),
-  };
-  if (!(await insertPageGroup(sql, page_id, row)))
-    throw new Refusal('already_published', {
-      group: 'is on this page already; remove it first to publish it under another name.',
-    });
-  if (monitors) await publishMembers(sql, page_id, group, await nextPosition(sql, page_id));
-  else await gatherMembers(sql, page_id, group);
-  return pageGroupJson(row);
-}
+export const addStatusPageGroup = handle(api.addStatusPageGroup)(
+  async ({ sql, organisation }, { page_id, group, display_name, monitors }) => {
+    if (!(await statusPageExists(sql, organisation.id, page_id)))
+      throw notFound('status_page_not_found');
+    const { name } = orNotFound(await groupById(sql, organisation.id, group), 'group_not_found');
+    const row = {
+      group_id: group,
+      display_name: display_name === null ? name : nameFrom(display_name, 'display_name'),
+      position: await nextPosition(sql, page_id),
+    };
+    if (!(await insertPageGroup(sql, page_id, row)))
+      throw new Refusal('already_published', {
+        group: 'is on this page already; remove it first to publish it under another name.',
+      });
+    if (monitors) await publishMembers(sql, page_id, group, await nextPosition(sql, page_id));
+    else await gatherMembers(sql, page_id, group);
+    return pageGroupJson(row);
+  },
+);
 
-export async function addStatusPageMonitor(
-  { sql, organisation }: InOrganisation,
-  { page_id, monitor, display_name, position }: InputOf<typeof api.addStatusPageMonitor>,
-): OperationResult<OutputOf<typeof api.addStatusPageMonitor>> {
-  if (!(await statusPageExists(sql, organisation.id, page_id)))
-    throw notFound('status_page_not_found');
-  const { name } = orNotFound(
-    await monitorById(sql, organisation.id, monitor),
-    'monitor_not_found',
-  );
-  const row = {
-    monitor_id: monitor,
-    display_name: display_name === null ? name : nameFrom(display_name, 'display_name'),
-    group_id: await headingFor(sql, page_id, monitor),
-    position: position === null ? await nextPosition(sql, page_id) : positionFrom(position),
-  };
-  if (!(await insertPageMonitor(sql, page_id, row)))
-    throw new Refusal('already_published', {
-      monitor: 'is on this page already; remove it first to publish it under another name.',
-    });
-  return pageMonitorJson(row);
-}
+export const addStatusPageMonitor = handle(api.addStatusPageMonitor)(
+  async ({ sql, organisation }, { page_id, monitor, display_name, position }) => {
+    if (!(await statusPageExists(sql, organisation.id, page_id)))
+      throw notFound('status_page_not_found');
+    const { name } = orNotFound(
+      await monitorById(sql, organisation.id, monitor),
+      'monitor_not_found',
+    );
+    const row = {
+      monitor_id: monitor,
+      display_name: display_name === null ? name : nameFrom(display_name, 'display_name'),
+      group_id: await headingFor(sql, page_id, monitor),
+      position: position === null ? await nextPosition(sql, page_id) : positionFrom(position),
+    };
+    if (!(await insertPageMonitor(sql, page_id, row)))
+      throw new Refusal('already_published', {
+        monitor: 'is on this page already; remove it first to publish it under another name.',
+      });
+    return pageMonitorJson(row);
+  },
+);
 
-export async function createStatusPage(
-  { sql, organisation }: InOrganisation,
-  input: InputOf<typeof api.createStatusPage>,
-): OperationResult<OutputOf<typeof api.createStatusPage>> {
-  const settings = draftPage(input);
-  enforceLimit('status_pages', organisation.plan, await countStatusPages(sql, organisation.id));
-  const id = newId();
-  await insertStatusPage(sql, organisation.id, id, settings);
-  return pageJson(
-    orNotFound(await statusPageById(sql, organisation.id, id), 'status_page_not_found'),
-  );
-}
+export const createStatusPage = handle(api.createStatusPage)(
+  async ({ sql, organisation }, input) => {
+    const settings = draftPage(input);
+    enforceLimit('status_pages', organisation.plan, await countStatusPages(sql, organisation.id));
+    const id = newId();
+    await insertStatusPage(sql, organisation.id, id, settings);
+    return pageJson(
+      orNotFound(await statusPageById(sql, organisation.id, id), 'status_page_not_found'),
+    );
+  },
+);
 
-export async function deleteStatusPage(
-  { sql, organisation, note }: InOrganisation,
-  { page_id }: InputOf<typeof api.deleteStatusPage>,
-): Promise<void> {
-  const { name, slug } = orNotFound(
-    await statusPageById(sql, organisation.id, page_id),
-    'status_page_not_found',
-  );
-  await remove(sql, organisation.id, page_id);
-  note({ before: { name, slug } });
-}
+export const deleteStatusPage = handle(api.deleteStatusPage)(
+  async ({ sql, organisation, note }, { page_id }) => {
+    const { name, slug } = orNotFound(
+      await statusPageById(sql, organisation.id, page_id),
+      'status_page_not_found',
+    );
+    await remove(sql, organisation.id, page_id);
+    note({ before: { name, slug } });
+  },
+);
 
 /** How long after its end an incident may still get a post. */
 const tellableMs = 14 * 86_400_000;
 const maxIncidents = 10;
 
-export function listStatusPageOverviews(
-  { sql, organisation, with: { cursors } }: InOrganisation,
-  input: InputOf<typeof contract.listStatusPageOverviews>,
-): OperationResult<OutputOf<typeof contract.listStatusPageOverviews>> {
-  return pageOf(
-    cursors,
-    ['status page overviews', organisation.id],
-    input,
-    (from, limit) => pageOverviews(sql, organisation.id, from ?? beforeAll, limit),
-    ({ key: _, ...row }: PageOverview) => row,
-  );
-}
+export const listStatusPageOverviews = handle(contract.listStatusPageOverviews)(
+  ({ sql, organisation, with: { cursors } }, input) =>
+    pageOf(
+      cursors,
+      ['status page overviews', organisation.id],
+      input,
+      (from, limit) => pageOverviews(sql, organisation.id, from ?? beforeAll, limit),
+      ({ key: _, ...row }: PageOverview) => row,
+    ),
+);
 
-export async function getStatusPageLogo(
-  { sql, organisation }: InOrganisation,
-  { page_id: page }: InputOf<typeof contract.getStatusPageLogo>,
-): OperationResult<OutputOf<typeof contract.getStatusPageLogo>> {
-  if (!(await statusPageExists(sql, organisation.id, page)))
-    throw notFound('status_page_not_found');
-  const { type, bytes } = orNotFound(await logoOfPage(sql, page), 'status_page_not_found');
-  return { type, base64: Buffer.from(bytes).toString('base64') };
-}
+export const getStatusPageLogo = handle(contract.getStatusPageLogo)(
+  async ({ sql, organisation }, { page_id: page }) => {
+    if (!(await statusPageExists(sql, organisation.id, page)))
+      throw notFound('status_page_not_found');
+    const { type, bytes } = orNotFound(await logoOfPage(sql, page), 'status_page_not_found');
+    return { type, base64: Buffer.from(bytes).toString('base64') };
+  },
+);
 
-export async function getStatusPageEditor(
-  { sql, organisation, now, with: { baseUrl, door } }: InOrganisation,
-  { page_id: page }: InputOf<typeof contract.getStatusPageEditor>,
-): OperationResult<OutputOf<typeof contract.getStatusPageEditor>> {
-  if (!(await statusPageExists(sql, organisation.id, page)))
-    throw notFound('status_page_not_found');
-  const since = new Date(now - tellableMs);
-  const of = { organisation: organisation.id, page };
-  const [{ monitors, groups }, rows, incidents, reports, { waiting }] = await Promise.all([
-    publishable(sql, organisation.id),
-    rowsOfPage(sql, page),
-    publishedIncidents(sql, page, since, maxIncidents),
-    recentReports(sql, of, new Date(now), since, maxIncidents),
-    countSubscribers(sql, page),
-  ]);
-  return {
-    monitors,
-    groups,
-    rows,
-    reports: reports.map(reportJson),
-    waiting,
-    base_url: baseUrl(),
-    mail: door.mail,
-    incidents: incidents.map(({ started_at, resolved_at, posts, ...rest }) => ({
-      ...rest,
-      started_at: started_at.toISOString(),
-      resolved_at: resolved_at?.toISOString() ?? null,
-      posts: posts.map(postJson),
-    })),
-  };
-}
+export const getStatusPageEditor = handle(contract.getStatusPageEditor)(
+  async ({ sql, organisation, now, with: { baseUrl, door } }, { page_id: page }) => {
+    if (!(await statusPageExists(sql, organisation.id, page)))
+      throw notFound('status_page_not_found');
+    const since = new Date(now - tellableMs);
+    const of = { organisation: organisation.id, page };
+    const [{ monitors, groups }, rows, incidents, reports, { waiting }] = await Promise.all([
+      publishable(sql, organisation.id),
+      rowsOfPage(sql, page),
+      publishedIncidents(sql, page, since, maxIncidents),
+      recentReports(sql, of, new Date(now), since, maxIncidents),
+      countSubscribers(sql, page),
+    ]);
+    return {
+      monitors,
+      groups,
+      rows,
+      reports: reports.map(reportJson),
+      waiting,
+      base_url: baseUrl(),
+      mail: door.mail,
+      incidents: incidents.map(({ started_at, resolved_at, posts, ...rest }) => ({
+        ...rest,
+        started_at: started_at.toISOString(),
+        resolved_at: resolved_at?.toISOString() ?? null,
+        posts: posts.map(postJson),
+      })),
+    };
+  },
+);
 
-export async function getStatusPageIncident(
-  { sql, organisation, with: { door } }: InOrganisation,
-  { page_id, incident_id }: InputOf<typeof contract.getStatusPageIncident>,
-): OperationResult<OutputOf<typeof contract.getStatusPageIncident>> {
-  const page = orNotFound(
-    await statusPageById(sql, organisation.id, page_id),
-    'status_page_not_found',
-  );
-  const { started_at, resolved_at } = orNotFound(
-    await incidentById(sql, organisation.id, incident_id),
-    'incident_not_found',
-  );
-  const shown = (await pagesOfIncident(sql, organisation.id, incident_id)).find(
-    ({ id }) => id === page_id,
-  );
-  const { display_name, posts } = orNotFound(shown, 'incident_not_found');
-  const { id, name, slug, enabled, language, subscribers } = page;
-  return {
-    page: { id, name, slug, enabled, language, subscribers },
-    mail: door.mail,
-    incident: {
-      id: incident_id,
-      display_name,
-      posts: posts.map(postJson),
-      started_at: started_at.toISOString(),
-      resolved_at: resolved_at?.toISOString() ?? null,
-    },
-    usual: postKinds.map((kind) => ({ kind, text: suggestedPost(language, kind, display_name) })),
-  };
-}
+export const getStatusPageIncident = handle(contract.getStatusPageIncident)(
+  async ({ sql, organisation, with: { door } }, { page_id, incident_id }) => {
+    const page = orNotFound(
+      await statusPageById(sql, organisation.id, page_id),
+      'status_page_not_found',
+    );
+    const { started_at, resolved_at } = orNotFound(
+      await incidentById(sql, organisation.id, incident_id),
+      'incident_not_found',
+    );
+    const shown = (await pagesOfIncident(sql, organisation.id, incident_id)).find(
+      ({ id }) => id === page_id,
+    );
+    const { display_name, posts } = orNotFound(shown, 'incident_not_found');
+    const { id, name, slug, enabled, language, subscribers } = page;
+    return {
+      page: { id, name, slug, enabled, language, subscribers },
+      mail: door.mail,
+      incident: {
+        id: incident_id,
+        display_name,
+        posts: posts.map(postJson),
+        started_at: started_at.toISOString(),
+        resolved_at: resolved_at?.toISOString() ?? null,
+      },
+      usual: postKinds.map((kind) => ({ kind, text: suggestedPost(language, kind, display_name) })),
+    };
+  },
+);
 
 /** Oldest first. */
-export async function listStatusPageSubscribers(
-  { sql, organisation, with: { cursors } }: InOrganisation,
-  { page_id: page, ...input }: InputOf<typeof contract.listStatusPageSubscribers>,
-): OperationResult<OutputOf<typeof contract.listStatusPageSubscribers>> {
-  if (!(await statusPageExists(sql, organisation.id, page)))
-    throw notFound('status_page_not_found');
-  return placedPageOf(
-    cursors,
-    ['status page subscribers', organisation.id, page],
-    input,
-    (after, limit) => subscriberPage(sql, page, after?.place ?? null, limit),
-    ({ id, email, host, asked_at, confirmed_at, failing_since, off_at }) => ({
-      id,
-      kind: email === null ? 'webhook' : 'email',
-      address: email ?? host ?? '',
-      asked_at: asked_at.toISOString(),
-      confirmed_at: confirmed_at?.toISOString() ?? null,
-      failing_since: failing_since?.toISOString() ?? null,
-      off_at: off_at?.toISOString() ?? null,
-    }),
-  );
-}
+export const listStatusPageSubscribers = handle(contract.listStatusPageSubscribers)(
+  async ({ sql, organisation, with: { cursors } }, { page_id: page, ...input }) => {
+    if (!(await statusPageExists(sql, organisation.id, page)))
+      throw notFound('status_page_not_found');
+    return placedPageOf(
+      cursors,
+      ['status page subscribers', organisation.id, page],
+      input,
+      (after, limit) => subscriberPage(sql, page, after?.place ?? null, limit),
+      ({ id, email, host, asked_at, confirmed_at, failing_since, off_at }) => ({
+        id,
+        kind: email === null ? 'webhook' : 'email',
+        address: email ?? host ?? '',
+        asked_at: asked_at.toISOString(),
+        confirmed_at: confirmed_at?.toISOString() ?? null,
+        failing_since: failing_since?.toISOString() ?? null,
+        off_at: off_at?.toISOString() ?? null,
+      }),
+    );
+  },
+);
 
 /** Whether it was there or not: they may have unsubscribed meanwhile. */
-export async function removeStatusPageSubscriber(
-  { sql, organisation }: InOrganisation,
-  { page_id: page, subscriber_id }: InputOf<typeof contract.removeStatusPageSubscriber>,
-): Promise<void> {
-  if (!(await statusPageExists(sql, organisation.id, page)))
-    throw notFound('status_page_not_found');
-  await removeSubscriber(sql, page, subscriber_id);
-}
+export const removeStatusPageSubscriber = handle(contract.removeStatusPageSubscriber)(
+  async ({ sql, organisation }, { page_id: page, subscriber_id }) => {
+    if (!(await statusPageExists(sql, organisation.id, page)))
+      throw notFound('status_page_not_found');
+    await removeSubscriber(sql, page, subscriber_id);
+  },
+);
 
-export async function setStatusPageLogo(
-  { sql, organisation, note }: InOrganisation,
-  { page_id: page, logo: text }: InputOf<typeof contract.setStatusPageLogo>,
-): OperationResult<OutputOf<typeof contract.setStatusPageLogo>> {
-  if (!(await statusPageExists(sql, organisation.id, page)))
-    throw notFound('status_page_not_found');
-  const { type, bytes } = logoFrom(Buffer.from(text, 'base64'));
-  const version = createHash('sha256').update(bytes).digest('hex').slice(0, 16);
-  await writePageLogo(sql, page, { type, bytes, version });
-  note({ after: { type, bytes: bytes.length } });
-  return { logo: version };
-}
+export const setStatusPageLogo = handle(contract.setStatusPageLogo)(
+  async ({ sql, organisation, note }, { page_id: page, logo: text }) => {
+    if (!(await statusPageExists(sql, organisation.id, page)))
+      throw notFound('status_page_not_found');
+    const { type, bytes } = logoFrom(Buffer.from(text, 'base64'));
+    const version = createHash('sha256').update(bytes).digest('hex').slice(0, 16);
+    await writePageLogo(sql, page, { type, bytes, version });
+    note({ after: { type, bytes: bytes.length } });
+    return { logo: version };
+  },
+);
 
-export async function removeStatusPageLogo(
-  { sql, organisation }: InOrganisation,
-  { page_id: page }: InputOf<typeof contract.removeStatusPageLogo>,
-): Promise<void> {
-  if (!(await statusPageExists(sql, organisation.id, page)))
-    throw notFound('status_page_not_found');
-  await removePageLogo(sql, page);
-}
+export const removeStatusPageLogo = handle(contract.removeStatusPageLogo)(
+  async ({ sql, organisation }, { page_id: page }) => {
+    if (!(await statusPageExists(sql, organisation.id, page)))
+      throw notFound('status_page_not_found');
+    await removePageLogo(sql, page);
+  },
+);
 
-export async function listIncidentPages(
-  { sql, organisation }: InOrganisation,
-  { incident_id: incident }: InputOf<typeof contract.listIncidentPages>,
-): OperationResult<OutputOf<typeof contract.listIncidentPages>> {
-  orNotFound(await incidentById(sql, organisation.id, incident), 'incident_not_found');
-  const items = await pagesOfIncident(sql, organisation.id, incident);
-  return { items: items.map(({ posts, ...rest }) => ({ ...rest, posts: posts.map(postJson) })) };
-}
+export const listIncidentPages = handle(contract.listIncidentPages)(
+  async ({ sql, organisation }, { incident_id: incident }) => {
+    orNotFound(await incidentById(sql, organisation.id, incident), 'incident_not_found');
+    const items = await pagesOfIncident(sql, organisation.id, incident);
+    return { items: items.map(({ posts, ...rest }) => ({ ...rest, posts: posts.map(postJson) })) };
+  },
+);
 
-export async function getStatusPage(
-  { sql, organisation }: InOrganisation,
-  { page_id }: InputOf<typeof api.getStatusPage>,
-): OperationResult<OutputOf<typeof api.getStatusPage>> {
-  return pageJson(
+export const getStatusPage = handle(api.getStatusPage)(async ({ sql, organisation }, { page_id }) =>
+  pageJson(
     orNotFound(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found'),
-  );
-}
+  ),
+);
 
-export function listStatusPages(
-  { sql, organisation, with: { cursors } }: InOrganisation,
-  input: InputOf<typeof api.listStatusPages>,
-): OperationResult<OutputOf<typeof api.listStatusPages>> {
-  return pageOf(
-    cursors,
-    ['status pages', organisation.id],
-    input,
-    (from, limit) => statusPagePage(sql, organisation.id, from ?? beforeAll, limit),
-    summaryJson,
-  );
-}
-
-export async function orderStatusPage(
-  { sql, organisation }: InOrganisation,
-  { page_id, rows }: InputOf<typeof api.orderStatusPage>,
-): OperationResult<OutputOf<typeof api.orderStatusPage>> {
-  const { monitors, groups } = orNotFound(
-    await statusPageById(sql, organisation.id, page_id),
-    'status_page_not_found',
-  );
-  const present = [
-    ...monitors.map(({ monitor_id }) => monitor_id),
-    ...groups.map(({ group_id }) => group_id),
-  ];
-  await writeOrder(sql, page_id, orderFrom(rows, present));
-  return pageJson(
-    orNotFound(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found'),
-  );
-}
-
-export async function removeStatusPageGroup(
-  { sql, organisation }: InOrganisation,
-  { page_id, group_id }: InputOf<typeof api.removeStatusPageGroup>,
-): Promise<void> {
-  if (!(await statusPageExists(sql, organisation.id, page_id)))
-    throw notFound('status_page_not_found');
-  if (!(await removePageGroup(sql, page_id, group_id)))
-    throw notFound('status_page_group_not_found');
-}
-
-export async function removeStatusPageMonitor(
-  { sql, organisation }: InOrganisation,
-  { page_id, monitor_id }: InputOf<typeof api.removeStatusPageMonitor>,
-): Promise<void> {
-  if (!(await statusPageExists(sql, organisation.id, page_id)))
-    throw notFound('status_page_not_found');
-  if (!(await removePageMonitor(sql, page_id, monitor_id)))
-    throw notFound('status_page_monitor_not_found');
-}
-
-export async function updateStatusPageMonitor(
-  { sql, organisation }: InOrganisation,
-  { page_id, monitor_id, display_name }: InputOf<typeof api.updateStatusPageMonitor>,
-): OperationResult<OutputOf<typeof api.updateStatusPageMonitor>> {
-  if (!(await statusPageExists(sql, organisation.id, page_id)))
-    throw notFound('status_page_not_found');
-  const name = nameFrom(display_name, 'display_name');
-  return pageMonitorJson(
-    orNotFound(
-      await renamePageMonitor(sql, page_id, monitor_id, name),
-      'status_page_monitor_not_found',
+export const listStatusPages = handle(api.listStatusPages)(
+  ({ sql, organisation, with: { cursors } }, input) =>
+    pageOf(
+      cursors,
+      ['status pages', organisation.id],
+      input,
+      (from, limit) => statusPagePage(sql, organisation.id, from ?? beforeAll, limit),
+      summaryJson,
     ),
-  );
-}
+);
 
-export async function updateStatusPageGroup(
-  { sql, organisation }: InOrganisation,
-  { page_id, group_id, display_name }: InputOf<typeof api.updateStatusPageGroup>,
-): OperationResult<OutputOf<typeof api.updateStatusPageGroup>> {
-  if (!(await statusPageExists(sql, organisation.id, page_id)))
-    throw notFound('status_page_not_found');
-  const name = nameFrom(display_name, 'display_name');
-  return pageGroupJson(
-    orNotFound(await renamePageGroup(sql, page_id, group_id, name), 'status_page_group_not_found'),
-  );
-}
+export const orderStatusPage = handle(api.orderStatusPage)(
+  async ({ sql, organisation }, { page_id, rows }) => {
+    const { monitors, groups } = orNotFound(
+      await statusPageById(sql, organisation.id, page_id),
+      'status_page_not_found',
+    );
+    const present = [
+      ...monitors.map(({ monitor_id }) => monitor_id),
+      ...groups.map(({ group_id }) => group_id),
+    ];
+    await writeOrder(sql, page_id, orderFrom(rows, present));
+    return pageJson(
+      orNotFound(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found'),
+    );
+  },
+);
 
-export const updateStatusPage = inSteps({ before, act });
+export const removeStatusPageGroup = handle(api.removeStatusPageGroup)(
+  async ({ sql, organisation }, { page_id, group_id }) => {
+    if (!(await statusPageExists(sql, organisation.id, page_id)))
+      throw notFound('status_page_not_found');
+    if (!(await removePageGroup(sql, page_id, group_id)))
+      throw notFound('status_page_group_not_found');
+  },
+);
 
-type Input = InputOf<typeof api.updateStatusPage>;
+export const removeStatusPageMonitor = handle(api.removeStatusPageMonitor)(
+  async ({ sql, organisation }, { page_id, monitor_id }) => {
+    if (!(await statusPageExists(sql, organisation.id, page_id)))
+      throw notFound('status_page_not_found');
+    if (!(await removePageMonitor(sql, page_id, monitor_id)))
+      throw notFound('status_page_monitor_not_found');
+  },
+);
 
-/**
- * Hashing is slow, so it runs before the transaction; but only for a page that belongs to the
- * caller, so that no one can make us hash for others.
- */
-async function before(
-  { sql, organisation }: Early<OrganisationScope>,
-  { page_id, password }: Input,
-): Promise<string | null> {
-  const page = orNotFound(
-    await statusPageById(sql, organisation.id, page_id),
-    'status_page_not_found',
-  );
-  // The same password signs nobody out.
-  return password === null || (await verifyPassword(password, page.password_hash))
-    ? null
-    : hashPassword(pagePasswordFrom(password));
-}
+export const updateStatusPageMonitor = handle(api.updateStatusPageMonitor)(
+  async ({ sql, organisation }, { page_id, monitor_id, display_name }) => {
+    if (!(await statusPageExists(sql, organisation.id, page_id)))
+      throw notFound('status_page_not_found');
+    const name = nameFrom(display_name, 'display_name');
+    return pageMonitorJson(
+      orNotFound(
+        await renamePageMonitor(sql, page_id, monitor_id, name),
+        'status_page_monitor_not_found',
+      ),
+    );
+  },
+);
 
-async function act(
-  { sql, organisation, note, with: { baseUrl } }: InOrganisation,
-  input: Input,
-  hash: string | null,
-): OperationResult<OutputOf<typeof api.updateStatusPage>> {
-  const present = orNotFound(
-    await statusPageById(sql, organisation.id, input.page_id),
-    'status_page_not_found',
-  );
-  const domainToken = randomBytes(16).toString('hex');
-  const settings = amendPage(present, input, { hash, baseUrl: baseUrl(), domainToken });
-  await write(sql, organisation.id, present.id, settings);
-  if (input.rows !== null)
-    await publishRows(sql, organisation.id, present.id, rowsFrom(input.rows));
-  const after = orNotFound(
-    await statusPageById(sql, organisation.id, present.id),
-    'status_page_not_found',
-  );
-  const is = { ...settingsJson(after), rows: rowsShown(after) };
-  note({
-    before: { ...settingsJson(present), rows: rowsShown(present) },
-    after: hash === null ? is : { ...is, password: 'another' },
-  });
-  return pageJson(after);
-}
+export const updateStatusPageGroup = handle(api.updateStatusPageGroup)(
+  async ({ sql, organisation }, { page_id, group_id, display_name }) => {
+    if (!(await statusPageExists(sql, organisation.id, page_id)))
+      throw notFound('status_page_not_found');
+    const name = nameFrom(display_name, 'display_name');
+    return pageGroupJson(
+      orNotFound(
+        await renamePageGroup(sql, page_id, group_id, name),
+        'status_page_group_not_found',
+      ),
+    );
+  },
+);
+
+export const updateStatusPage = handle(api.updateStatusPage)({
+  /**
+   * Hashing is slow, so it runs before the transaction; but only for a page that belongs to the
+   * caller, so that no one can make us hash for others.
+   */
+  before: async ({ sql, organisation }, { page_id, password }) => {
+    const page = orNotFound(
+      await statusPageById(sql, organisation.id, page_id),
+      'status_page_not_found',
+    );
+    // The same password signs nobody out.
+    return password === null || (await verifyPassword(password, page.password_hash))
+      ? null
+      : hashPassword(pagePasswordFrom(password));
+  },
+  act: async ({ sql, organisation, note, with: { baseUrl } }, input, hash) => {
+    const present = orNotFound(
+      await statusPageById(sql, organisation.id, input.page_id),
+      'status_page_not_found',
+    );
+    const domainToken = randomBytes(16).toString('hex');
+    const settings = amendPage(present, input, { hash, baseUrl: baseUrl(), domainToken });
+    await write(sql, organisation.id, present.id, settings);
+    if (input.rows !== null)
+      await publishRows(sql, organisation.id, present.id, rowsFrom(input.rows));
+    const after = orNotFound(
+      await statusPageById(sql, organisation.id, present.id),
+      'status_page_not_found',
+    );
+    const is = { ...settingsJson(after), rows: rowsShown(after) };
+    note({
+      before: { ...settingsJson(present), rows: rowsShown(present) },
+      after: hash === null ? is : { ...is, password: 'another' },
+    });
+    return pageJson(after);
+  },
+});

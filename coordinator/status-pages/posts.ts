@@ -1,16 +1,8 @@
-import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
-import type * as api from '../../shared/api/status-pages.ts';
+import * as api from '../../shared/api/status-pages.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
-import { inSteps } from '../gate/bind.ts';
-import {
-  type Early,
-  type InOrganisation,
-  notFound,
-  type OperationResult,
-  type OrganisationScope,
-  orNotFound,
-} from '../gate/context.ts';
+import { handle } from '../gate/bind.ts';
+import { type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import { incidentById } from '../incidents/queries.ts';
 import { postTextFrom, proofRecordName, proofRecordText } from './model.ts';
@@ -32,21 +24,14 @@ import {
 import { domainJson, type PostRow, postJson, type WholePage } from './row.ts';
 
 /** DNS is queried before the transaction, because it may take seconds. */
-export const checkStatusPageDomain = inSteps({
-  before: async (
-    { pool, organisation, with: { textRecords } }: Early<OrganisationScope>,
-    { page_id }: InputOf<typeof api.checkStatusPageDomain>,
-  ): Promise<{ readonly domain: string; readonly texts: readonly string[] }> => {
+export const checkStatusPageDomain = handle(api.checkStatusPageDomain)({
+  before: async ({ pool, organisation, with: { textRecords } }, { page_id }) => {
     const domain = claimed(
       orNotFound(await statusPageById(pool, organisation.id, page_id), 'status_page_not_found'),
     );
     return { domain, texts: await textRecords(proofRecordName(domain)) };
   },
-  act: async (
-    { sql, organisation, now, note }: InOrganisation,
-    { page_id }: InputOf<typeof api.checkStatusPageDomain>,
-    { domain, texts }: { readonly domain: string; readonly texts: readonly string[] },
-  ): OperationResult<OutputOf<typeof api.checkStatusPageDomain>> => {
+  act: async ({ sql, organisation, now, note }, { page_id }, { domain, texts }) => {
     const page = orNotFound(
       await statusPageById(sql, organisation.id, page_id),
       'status_page_not_found',
@@ -75,30 +60,26 @@ function claimed({ domain }: WholePage): string {
 }
 
 /** The link contains the only copy of its secret. */
-export async function renewStatusPageLink(
-  { sql, organisation, with: { baseUrl } }: InOrganisation,
-  { page_id }: InputOf<typeof api.renewStatusPageLink>,
-): OperationResult<OutputOf<typeof api.renewStatusPageLink>> {
-  const { slug } = orNotFound(
-    await statusPageById(sql, organisation.id, page_id),
-    'status_page_not_found',
-  );
-  const key = newPageKey();
-  const fingerprint = pageKeyFingerprint(key);
-  if (
-    fingerprint === undefined ||
-    !(await writePageLink(sql, organisation.id, page_id, fingerprint))
-  )
-    throw notFound('status_page_not_found');
-  return { link: `${baseUrl()}/status/${slug}?key=${key}` };
-}
+export const renewStatusPageLink = handle(api.renewStatusPageLink)(
+  async ({ sql, organisation, with: { baseUrl } }, { page_id }) => {
+    const { slug } = orNotFound(
+      await statusPageById(sql, organisation.id, page_id),
+      'status_page_not_found',
+    );
+    const key = newPageKey();
+    const fingerprint = pageKeyFingerprint(key);
+    if (
+      fingerprint === undefined ||
+      !(await writePageLink(sql, organisation.id, page_id, fingerprint))
+    )
+      throw notFound('status_page_not_found');
+    return { link: `${baseUrl()}/status/${slug}?key=${key}` };
+  },
+);
 
 const maxPosts = 100;
 
-export async function listStatusPagePosts(
-  context: InOrganisation,
-  input: InputOf<typeof api.listStatusPagePosts>,
-): OperationResult<OutputOf<typeof api.listStatusPagePosts>> {
+export const listStatusPagePosts = handle(api.listStatusPagePosts)(async (context, input) => {
   const { sql, organisation, with: instruments } = context;
   const { page_id: page, incident } = input;
   await refuseForeignPage(context, page);
@@ -110,7 +91,7 @@ export async function listStatusPagePosts(
       postPage(sql, { organisation: organisation.id, page, incident }, from ?? afterAll, limit),
     (row: PostRow) => postJson(row),
   );
-}
+});
 
 async function refuseForeignPage(
   { sql, organisation }: InOrganisation,
@@ -124,62 +105,54 @@ async function refuseForeignPage(
  * Addressed to the page's audience: about a monitor on the page, and in the page's language unless
  * a text is given.
  */
-export async function createStatusPagePost(
-  context: InOrganisation,
-  {
-    page_id: page,
-    incident_id: incident,
-    kind,
-    text: given,
-  }: InputOf<typeof api.createStatusPagePost>,
-): OperationResult<OutputOf<typeof api.createStatusPagePost>> {
-  const { sql, organisation, caller, now } = context;
-  await refuseForeignPage(context, page);
-  orNotFound(await incidentById(sql, organisation.id, incident), 'incident_not_found');
-  const shown = await shownIncident(sql, page, incident);
-  if (!shown)
-    throw new Refusal(
-      'incident_not_published',
-      'The page does not show this incident: its monitor is not on it, or nobody has confirmed it.',
-    );
-  const text =
-    given === null || given.trim() === ''
-      ? suggestedPost(shown.language, kind, shown.name)
-      : postTextFrom(given);
-  if ((await countPosts(sql, page, incident)) >= maxPosts)
-    throw new Refusal('post_invalid', {
-      text: `an incident has at most ${maxPosts} posts on a page; take one away first.`,
+export const createStatusPagePost = handle(api.createStatusPagePost)(
+  async (context, { page_id: page, incident_id: incident, kind, text: given }) => {
+    const { sql, organisation, caller, now } = context;
+    await refuseForeignPage(context, page);
+    orNotFound(await incidentById(sql, organisation.id, incident), 'incident_not_found');
+    const shown = await shownIncident(sql, page, incident);
+    if (!shown)
+      throw new Refusal(
+        'incident_not_published',
+        'The page does not show this incident: its monitor is not on it, or nobody has confirmed it.',
+      );
+    const text =
+      given === null || given.trim() === ''
+        ? suggestedPost(shown.language, kind, shown.name)
+        : postTextFrom(given);
+    if ((await countPosts(sql, page, incident)) >= maxPosts)
+      throw new Refusal('post_invalid', {
+        text: `an incident has at most ${maxPosts} posts on a page; take one away first.`,
+      });
+    const id = newId();
+    await insertPost(sql, {
+      id,
+      page,
+      incident,
+      kind,
+      text,
+      organisation: organisation.id,
+      user: caller.user,
+      at: new Date(now),
     });
-  const id = newId();
-  await insertPost(sql, {
-    id,
-    page,
-    incident,
-    kind,
-    text,
-    organisation: organisation.id,
-    user: caller.user,
-    at: new Date(now),
-  });
-  return postJson(
-    orNotFound(await postById(sql, organisation.id, id), 'status_page_post_not_found'),
-  );
-}
+    return postJson(
+      orNotFound(await postById(sql, organisation.id, id), 'status_page_post_not_found'),
+    );
+  },
+);
 
-export async function deleteStatusPagePost(
-  context: InOrganisation,
-  { page_id: page, post_id: post }: InputOf<typeof api.deleteStatusPagePost>,
-): Promise<void> {
-  const { sql, organisation } = context;
-  await refuseForeignPage(context, page);
-  if (!(await deletePost(sql, organisation.id, page, post)))
-    throw notFound('status_page_post_not_found');
-}
+export const deleteStatusPagePost = handle(api.deleteStatusPagePost)(
+  async (context, { page_id: page, post_id: post }) => {
+    const { sql, organisation } = context;
+    await refuseForeignPage(context, page);
+    if (!(await deletePost(sql, organisation.id, page, post)))
+      throw notFound('status_page_post_not_found');
+  },
+);
 
-export async function getStatusPageSubscribers(
-  context: InOrganisation,
-  { page_id: page }: InputOf<typeof api.getStatusPageSubscribers>,
-): OperationResult<OutputOf<typeof api.getStatusPageSubscribers>> {
-  await refuseForeignPage(context, page);
-  return countSubscribers(context.sql, page);
-}
+export const getStatusPageSubscribers = handle(api.getStatusPageSubscribers)(
+  async (context, { page_id: page }) => {
+    await refuseForeignPage(context, page);
+    return countSubscribers(context.sql, page);
+  },
+);

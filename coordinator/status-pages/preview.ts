@@ -1,8 +1,9 @@
-import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import type { InputOf } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
-import { type InOrganisation, type OperationResult, orNotFound } from '../gate/context.ts';
-import type * as contract from './contract.ts';
+import { handle } from '../gate/bind.ts';
+import { type InOrganisation, orNotFound } from '../gate/context.ts';
+import * as contract from './contract.ts';
 import { accentFrom, endAfterUpdate } from './model.ts';
 import { viewOf } from './public/frame.ts';
 import {
@@ -19,10 +20,7 @@ import { reportById } from './report-queries.ts';
 
 type Input = InputOf<typeof contract.previewStatusPage>;
 
-export async function previewStatusPage(
-  context: InOrganisation,
-  input: Input,
-): OperationResult<OutputOf<typeof contract.previewStatusPage>> {
+export const previewStatusPage = handle(contract.previewStatusPage)(async (context, input) => {
   const { sql, organisation, now, with: parts } = context;
   const of = { id: input.page_id, organisation: organisation.id };
   const found = orNotFound(await publishedPage(sql, of), 'status_page_not_found');
@@ -42,7 +40,7 @@ export async function previewStatusPage(
     isPreview: true,
   });
   return { html: mainPage(view, `${root}/${styleName}`) };
-}
+});
 
 function withChanges(found: PublishedPage, input: Input): PublishedPage {
   return {

@@ -1,15 +1,10 @@
 import type { Moment } from '../../shared/api/moment.ts';
-import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
-import type * as api from '../../shared/api/status-page-reports.ts';
+import * as api from '../../shared/api/status-page-reports.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
-import {
-  type InOrganisation,
-  notFound,
-  type OperationResult,
-  orNotFound,
-} from '../gate/context.ts';
+import { handle } from '../gate/bind.ts';
+import { type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import { epochOf } from '../maintenance/zones.ts';
 import { endAfterUpdate, postTextFrom, refuseReportTimes } from './model.ts';
@@ -34,10 +29,7 @@ import { reportJson } from './row.ts';
 
 const maxUpdates = 100;
 
-export async function listStatusPageReports(
-  context: InOrganisation,
-  input: InputOf<typeof api.listStatusPageReports>,
-): OperationResult<OutputOf<typeof api.listStatusPageReports>> {
+export const listStatusPageReports = handle(api.listStatusPageReports)(async (context, input) => {
   const {
     sql,
     with: { cursors },
@@ -50,7 +42,7 @@ export async function listStatusPageReports(
     (from, limit) => reportPage(sql, of, from ?? afterAll, limit),
     reportJson,
   );
-}
+});
 
 type OfPage = { readonly organisation: string; readonly page: string };
 
@@ -60,10 +52,7 @@ async function pageOfReport({ sql, organisation }: InOrganisation, page: string)
   return { organisation: organisation.id, page };
 }
 
-export async function createStatusPageReport(
-  context: InOrganisation,
-  input: InputOf<typeof api.createStatusPageReport>,
-): OperationResult<OutputOf<typeof api.createStatusPageReport>> {
+export const createStatusPageReport = handle(api.createStatusPageReport)(async (context, input) => {
   const { sql, caller, now } = context;
   const of = await pageOfReport(context, input.page_id);
   const at = new Date(now);
@@ -80,7 +69,7 @@ export async function createStatusPageReport(
   await affect(context, of.page, row.id, input.affected);
   await insertUpdate(sql, row.id, { id: newId(), kind: input.kind, text, user: caller.user, at });
   return reportJson(await reportFrom(context, of, row.id));
-}
+});
 
 function dateOf(
   moment: Moment | null,
@@ -105,17 +94,12 @@ async function reportFrom({ sql }: InOrganisation, of: OfPage, id: string): Prom
   return orNotFound(await reportById(sql, of, id), 'status_page_report_not_found');
 }
 
-export async function getStatusPageReport(
-  context: InOrganisation,
-  { page_id, report_id }: InputOf<typeof api.getStatusPageReport>,
-): OperationResult<OutputOf<typeof api.getStatusPageReport>> {
-  return reportJson(await reportFrom(context, await pageOfReport(context, page_id), report_id));
-}
+export const getStatusPageReport = handle(api.getStatusPageReport)(
+  async (context, { page_id, report_id }) =>
+    reportJson(await reportFrom(context, await pageOfReport(context, page_id), report_id)),
+);
 
-export async function updateStatusPageReport(
-  context: InOrganisation,
-  input: InputOf<typeof api.updateStatusPageReport>,
-): OperationResult<OutputOf<typeof api.updateStatusPageReport>> {
+export const updateStatusPageReport = handle(api.updateStatusPageReport)(async (context, input) => {
   const { sql, now, note } = context;
   const of = await pageOfReport(context, input.page_id);
   const before = await reportFrom(context, of, input.report_id);
@@ -132,37 +116,35 @@ export async function updateStatusPageReport(
   const noted = ({ updates: _, ...rest }: ReturnType<typeof reportJson>) => rest;
   note({ before: noted(reportJson(before)), after: noted(reportJson(after)) });
   return reportJson(after);
-}
+});
 
-export async function addStatusPageReportUpdate(
-  context: InOrganisation,
-  { page_id, report_id, kind, text, affected }: InputOf<typeof api.addStatusPageReportUpdate>,
-): OperationResult<OutputOf<typeof api.addStatusPageReportUpdate>> {
-  const { sql, caller, now } = context;
-  const of = await pageOfReport(context, page_id);
-  const report = await reportFrom(context, of, report_id);
-  if (report.updates.length >= maxUpdates)
-    throw new Refusal(
-      'report_invalid',
-      `A report has at most ${maxUpdates} updates; write another report.`,
-    );
-  const said = postTextFrom(text);
-  const at = new Date(now);
-  await writeReport(sql, of.organisation, {
-    ...report,
-    ends_at: endAfterUpdate(report.ends_at, kind, at),
-  });
-  if (affected !== null) await affect(context, of.page, report.id, affected);
-  await insertUpdate(sql, report.id, { id: newId(), kind, text: said, user: caller.user, at });
-  return reportJson(await reportFrom(context, of, report.id));
-}
+export const addStatusPageReportUpdate = handle(api.addStatusPageReportUpdate)(
+  async (context, { page_id, report_id, kind, text, affected }) => {
+    const { sql, caller, now } = context;
+    const of = await pageOfReport(context, page_id);
+    const report = await reportFrom(context, of, report_id);
+    if (report.updates.length >= maxUpdates)
+      throw new Refusal(
+        'report_invalid',
+        `A report has at most ${maxUpdates} updates; write another report.`,
+      );
+    const said = postTextFrom(text);
+    const at = new Date(now);
+    await writeReport(sql, of.organisation, {
+      ...report,
+      ends_at: endAfterUpdate(report.ends_at, kind, at),
+    });
+    if (affected !== null) await affect(context, of.page, report.id, affected);
+    await insertUpdate(sql, report.id, { id: newId(), kind, text: said, user: caller.user, at });
+    return reportJson(await reportFrom(context, of, report.id));
+  },
+);
 
-export async function deleteStatusPageReport(
-  context: InOrganisation,
-  { page_id, report_id }: InputOf<typeof api.deleteStatusPageReport>,
-): Promise<void> {
-  const of = await pageOfReport(context, page_id);
-  const { title } = await reportFrom(context, of, report_id);
-  await deleteReport(context.sql, of, report_id);
-  context.note({ before: { title } });
-}
+export const deleteStatusPageReport = handle(api.deleteStatusPageReport)(
+  async (context, { page_id, report_id }) => {
+    const of = await pageOfReport(context, page_id);
+    const { title } = await reportFrom(context, of, report_id);
+    await deleteReport(context.sql, of, report_id);
+    context.note({ before: { title } });
+  },
+);

@@ -1,78 +1,69 @@
-import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
-import {
-  type InOrganisation,
-  notFound,
-  type OperationResult,
-  orNotFound,
-} from '../gate/context.ts';
+import { handle } from '../gate/bind.ts';
+import { type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import { epochOf } from '../maintenance/zones.ts';
 import { mayManage, scopeFrom } from '../organisations/model.ts';
 import { memberByEmail } from '../people/queries.ts';
-import type * as contract from './contract.ts';
+import * as contract from './contract.ts';
 import { deleteToken, insertToken, type ListedToken, tokenOwner, tokenPage } from './queries.ts';
 
 /**
  * A token belongs to the user who creates it. Its scope does not depend on the role, which is
  * checked with every call.
  */
-export async function createToken(
-  { sql, organisation, caller, now, note, with: { mintToken } }: InOrganisation,
-  input: InputOf<typeof contract.createToken>,
-): OperationResult<OutputOf<typeof contract.createToken>> {
-  const [name, scope] = [nameFrom(input.name), scopeFrom(input.scope)];
-  if (input.email !== null && caller.is !== 'operator')
-    throw new Refusal('role_insufficient', {
-      email: 'tokens are made by the user whom they belong to.',
+export const createToken = handle(contract.createToken)(
+  async ({ sql, organisation, caller, now, note, with: { mintToken } }, input) => {
+    const [name, scope] = [nameFrom(input.name), scopeFrom(input.scope)];
+    if (input.email !== null && caller.is !== 'operator')
+      throw new Refusal('role_insufficient', {
+        email: 'tokens are made by the user whom they belong to.',
+      });
+    const user =
+      caller.user ??
+      orNotFound(
+        await memberByEmail(sql, organisation.id, (input.email ?? '').trim()),
+        'member_not_found',
+      ).user_id;
+    const expires_at =
+      input.expires_at && new Date(epochOf(input.expires_at, organisation.time_zone));
+    if (expires_at !== null && expires_at.getTime() <= now)
+      throw new Refusal('expiry_invalid', {
+        expires_at: 'has passed already; give a later one, or none for a token that does not end.',
+      });
+    const { token, fingerprint, shown } = await mintToken();
+    // With `sent` alone the log would say too little about a token that the operator created, and
+    // hide the fields named after it.
+    note({
+      after: {
+        name,
+        scope,
+        begins: shown,
+        expires_at: expires_at?.toISOString() ?? null,
+        ...(input.email === null ? {} : { owner: input.email.trim() }),
+      },
     });
-  const user =
-    caller.user ??
-    orNotFound(
-      await memberByEmail(sql, organisation.id, (input.email ?? '').trim()),
-      'member_not_found',
-    ).user_id;
-  const expires_at =
-    input.expires_at && new Date(epochOf(input.expires_at, organisation.time_zone));
-  if (expires_at !== null && expires_at.getTime() <= now)
-    throw new Refusal('expiry_invalid', {
-      expires_at: 'has passed already; give a later one, or none for a token that does not end.',
-    });
-  const { token, fingerprint, shown } = await mintToken();
-  // With `sent` alone the log would say too little about a token that the operator created, and
-  // hide the fields named after it.
-  note({
-    after: {
+    const id = newId();
+    const isTheirs = await insertToken(sql, {
+      id,
+      organisation: organisation.id,
+      user,
       name,
       scope,
-      begins: shown,
-      expires_at: expires_at?.toISOString() ?? null,
-      ...(input.email === null ? {} : { owner: input.email.trim() }),
-    },
-  });
-  const id = newId();
-  const isTheirs = await insertToken(sql, {
-    id,
-    organisation: organisation.id,
-    user,
-    name,
-    scope,
-    fingerprint,
-    shown,
-    created_at: new Date(now),
-    expires_at,
-  });
-  // A member who was removed after authentication gets the same answer as any outsider.
-  if (!isTheirs) throw notFound('organisation_not_found');
-  return { id, name, scope, token };
-}
+      fingerprint,
+      shown,
+      created_at: new Date(now),
+      expires_at,
+    });
+    // A member who was removed after authentication gets the same answer as any outsider.
+    if (!isTheirs) throw notFound('organisation_not_found');
+    return { id, name, scope, token };
+  },
+);
 
-export async function listTokens(
-  context: InOrganisation,
-  input: InputOf<typeof contract.listTokens>,
-): OperationResult<OutputOf<typeof contract.listTokens>> {
+export const listTokens = handle(contract.listTokens)(async (context, input) => {
   const { sql, organisation } = context;
   const of = whose(context);
   return pageOf(
@@ -83,7 +74,7 @@ export async function listTokens(
       tokenPage(sql, organisation.id, { user: of, id: null }, from ?? afterAll, limit),
     tokenJson(context),
   );
-}
+});
 
 /** Which tokens a caller sees: everyone their own; owners, admins and the operator all. */
 function whose({ caller }: InOrganisation): string | null {
@@ -117,24 +108,20 @@ function tokenJson({ caller, now }: InOrganisation) {
   });
 }
 
-export async function getToken(
-  context: InOrganisation,
-  { token_id: id }: InputOf<typeof contract.getToken>,
-): OperationResult<OutputOf<typeof contract.getToken>> {
+export const getToken = handle(contract.getToken)(async (context, { token_id: id }) => {
   const { sql, organisation } = context;
   const [row] = await tokenPage(sql, organisation.id, { user: whose(context), id }, afterAll, 1);
   return tokenJson(context)(orNotFound(row, 'token_not_found'));
-}
+});
 
 /** Everyone may revoke their own tokens; owners and admins those of others, too. */
-export async function revokeToken(
-  { sql, organisation, caller, note }: InOrganisation,
-  { token_id }: InputOf<typeof contract.revokeToken>,
-): OperationResult<OutputOf<typeof contract.revokeToken>> {
-  const token = await tokenOwner(sql, organisation.id, token_id);
-  if (token === undefined || (token.user_id !== caller.user && !mayManage(caller.role)))
-    throw notFound('token_not_found');
-  note({ before: { name: token.name, scope: token.scope, owner: token.email } });
-  await deleteToken(sql, organisation.id, token_id);
-  return { id: token_id };
-}
+export const revokeToken = handle(contract.revokeToken)(
+  async ({ sql, organisation, caller, note }, { token_id }) => {
+    const token = await tokenOwner(sql, organisation.id, token_id);
+    if (token === undefined || (token.user_id !== caller.user && !mayManage(caller.role)))
+      throw notFound('token_not_found');
+    note({ before: { name: token.name, scope: token.scope, owner: token.email } });
+    await deleteToken(sql, organisation.id, token_id);
+    return { id: token_id };
+  },
+);

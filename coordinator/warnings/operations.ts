@@ -1,24 +1,23 @@
-import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
-import { type InOrganisation, type OperationResult, orNotFound } from '../gate/context.ts';
+import { handle } from '../gate/bind.ts';
+import { orNotFound } from '../gate/context.ts';
 import { monitorKey } from '../monitors/queries.ts';
-import type * as contract from './contract.ts';
+import * as contract from './contract.ts';
 import { certificatesByEnd } from './queries.ts';
 
 /** What ends later than a thousand others needs nobody's eye. */
 const most = 1_000;
 
-export async function listCertificates(
-  { sql, organisation }: InOrganisation,
-  { monitor }: InputOf<typeof contract.listCertificates>,
-): OperationResult<OutputOf<typeof contract.listCertificates>> {
-  if (monitor !== null)
-    orNotFound(await monitorKey(sql, organisation.id, monitor), 'monitor_not_found');
-  const rows = await certificatesByEnd(sql, organisation.id, { monitor, most });
-  return {
-    items: rows.map(({ ends_at, seen_at, ...row }) => ({
-      ...row,
-      ends_at: ends_at.toISOString(),
-      seen_at: seen_at.toISOString(),
-    })),
-  };
-}
+export const listCertificates = handle(contract.listCertificates)(
+  async ({ sql, organisation }, { monitor }) => {
+    if (monitor !== null)
+      orNotFound(await monitorKey(sql, organisation.id, monitor), 'monitor_not_found');
+    const rows = await certificatesByEnd(sql, organisation.id, { monitor, most });
+    return {
+      items: rows.map(({ ends_at, seen_at, ...row }) => ({
+        ...row,
+        ends_at: ends_at.toISOString(),
+        seen_at: seen_at.toISOString(),
+      })),
+    };
+  },
+);

@@ -1,15 +1,13 @@
-import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
-import type * as api from '../../shared/api/webhooks.ts';
+import * as api from '../../shared/api/webhooks.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { eventCursors } from '../events/position.ts';
 import { hourly } from '../gate/attempts.ts';
-import { inSteps } from '../gate/bind.ts';
+import { handle } from '../gate/bind.ts';
 import {
   type Context,
   type Early,
   type InOrganisation,
-  type OperationResult,
   type OrganisationScope,
   orNotFound,
 } from '../gate/context.ts';
@@ -48,10 +46,7 @@ import {
 } from './queries.ts';
 import { openWebhook, sealWebhook } from './secrets.ts';
 
-export async function listWebhooks(
-  context: InOrganisation,
-  input: InputOf<typeof api.listWebhooks>,
-): OperationResult<OutputOf<typeof api.listWebhooks>> {
+export const listWebhooks = handle(api.listWebhooks)(async (context, input) => {
   const { sql, organisation, with: dependencies } = context;
   const rows = await pageOf(
     dependencies.cursors,
@@ -64,7 +59,7 @@ export async function listWebhooks(
     items: await Promise.all(rows.items.map((row) => webhookJson(context, row))),
     next_cursor: rows.next_cursor,
   };
-}
+});
 
 type Reading = Pick<Context, 'sql' | 'with'> & OrganisationScope;
 
@@ -93,12 +88,9 @@ function iso(at: Date | null): string | null {
   return at?.toISOString() ?? null;
 }
 
-export async function getWebhook(
-  context: InOrganisation,
-  { webhook_id: id }: InputOf<typeof api.getWebhook>,
-): OperationResult<OutputOf<typeof api.getWebhook>> {
-  return webhookJson(context, await existing(context, id));
-}
+export const getWebhook = handle(api.getWebhook)(async (context, { webhook_id: id }) =>
+  webhookJson(context, await existing(context, id)),
+);
 
 async function existing(
   { sql, organisation }: Pick<InOrganisation, 'sql' | 'organisation'>,
@@ -110,11 +102,8 @@ async function existing(
 /** How often an organisation, and all of them together, may have us test an address. */
 const challengesAnHour = { organisation: 30, host: 60 };
 
-export const createWebhook = inSteps({
-  before: async (
-    early: Early<OrganisationScope>,
-    input: InputOf<typeof api.createWebhook>,
-  ): Promise<Parameters<typeof create>[2]> => {
+export const createWebhook = handle(api.createWebhook)({
+  before: async (early, input) => {
     const { pool, organisation } = early;
     const url = webhookUrlFrom(input.url);
     webhookDescriptionFrom(input.description);
@@ -123,36 +112,30 @@ export const createWebhook = inSteps({
     await prove(early, { url, id, secrets: [secret] });
     return { url, id, secret };
   },
-  act: create,
+  act: async (context, input, { url, id, secret }) => {
+    const { sql, organisation, now, note, with: dependencies } = context;
+    const description = webhookDescriptionFrom(input.description);
+    const { enabled } = input;
+    const event_types = [...new Set(input.event_types)];
+    enforceLimit('webhooks', organisation.plan, await countWebhooks(sql, organisation.id));
+    const box = { url: url.href, secrets: [{ secret, until: null }] };
+    await insertWebhook(
+      sql,
+      {
+        id,
+        organisation: organisation.id,
+        description,
+        host: url.host,
+        event_types,
+        enabled,
+        secrets: await sealWebhook(dependencies.secrets, sql, id, box),
+      },
+      new Date(now),
+    );
+    note({ after: { id, url: maskedUrl(url.href), description, event_types, enabled } });
+    return { ...(await webhookJson(context, await existing(context, id))), secret };
+  },
 });
-
-async function create(
-  context: InOrganisation,
-  input: InputOf<typeof api.createWebhook>,
-  { url, id, secret }: { readonly url: URL; readonly id: string; readonly secret: string },
-): OperationResult<OutputOf<typeof api.createWebhook>> {
-  const { sql, organisation, now, note, with: dependencies } = context;
-  const description = webhookDescriptionFrom(input.description);
-  const { enabled } = input;
-  const event_types = [...new Set(input.event_types)];
-  enforceLimit('webhooks', organisation.plan, await countWebhooks(sql, organisation.id));
-  const box = { url: url.href, secrets: [{ secret, until: null }] };
-  await insertWebhook(
-    sql,
-    {
-      id,
-      organisation: organisation.id,
-      description,
-      host: url.host,
-      event_types,
-      enabled,
-      secrets: await sealWebhook(dependencies.secrets, sql, id, box),
-    },
-    new Date(now),
-  );
-  note({ after: { id, url: maskedUrl(url.href), description, event_types, enabled } });
-  return { ...(await webhookJson(context, await existing(context, id))), secret };
-}
 
 /** Only what its server wants is sent anywhere. @throws Refusal `webhook_unproved`. */
 async function prove(
@@ -175,11 +158,8 @@ async function prove(
     });
 }
 
-export const updateWebhook = inSteps({
-  before: async (
-    early: Early<OrganisationScope>,
-    { webhook_id: id, url: given, description }: InputOf<typeof api.updateWebhook>,
-  ): Promise<void> => {
+export const updateWebhook = handle(api.updateWebhook)({
+  before: async (early, { webhook_id: id, url: given, description }) => {
     if (given === null) return;
     const { pool: sql, organisation, now, with: dependencies } = early;
     const row = await existing({ sql, organisation }, id);
@@ -189,85 +169,71 @@ export const updateWebhook = inSteps({
     const secrets = validSecrets(stored.secrets, now).map(({ secret }) => secret);
     if (url.href !== stored.url) await prove(early, { url, id: newId(), secrets });
   },
-  act: update,
+  act: async (context, input) => {
+    const { sql, organisation, now, note, with: dependencies } = context;
+    const before = await existing(context, input.webhook_id);
+    const stored = await openWebhook(dependencies.secrets, sql, before.id, before.secrets);
+    const url = input.url === null ? new URL(stored.url) : webhookUrlFrom(input.url);
+    const enabled = input.enabled ?? before.enabled;
+    const after = {
+      description:
+        input.description === null ? before.description : webhookDescriptionFrom(input.description),
+      event_types: [...new Set(input.event_types ?? before.event_types)],
+      enabled,
+    };
+    const isTurnedOn = enabled && !before.enabled;
+    await write(
+      sql,
+      {
+        ...after,
+        id: before.id,
+        organisation: organisation.id,
+        host: url.host,
+        secrets: await sealWebhook(dependencies.secrets, sql, before.id, {
+          ...stored,
+          url: url.href,
+        }),
+      },
+      isTurnedOn || url.href !== stored.url,
+    );
+    if (isTurnedOn) await beginCursors(sql, before.id);
+    if (!enabled) await cancelDeliveries(sql, before.id, new Date(now));
+    const { description, event_types } = before;
+    note({
+      before: { url: maskedUrl(stored.url), description, event_types, enabled: before.enabled },
+      after: { url: maskedUrl(url.href), ...after },
+    });
+    return webhookJson(context, await existing(context, before.id));
+  },
 });
 
-async function update(
-  context: InOrganisation,
-  input: InputOf<typeof api.updateWebhook>,
-): OperationResult<OutputOf<typeof api.updateWebhook>> {
-  const { sql, organisation, now, note, with: dependencies } = context;
-  const before = await existing(context, input.webhook_id);
-  const stored = await openWebhook(dependencies.secrets, sql, before.id, before.secrets);
-  const url = input.url === null ? new URL(stored.url) : webhookUrlFrom(input.url);
-  const enabled = input.enabled ?? before.enabled;
-  const after = {
-    description:
-      input.description === null ? before.description : webhookDescriptionFrom(input.description),
-    event_types: [...new Set(input.event_types ?? before.event_types)],
-    enabled,
-  };
-  const isTurnedOn = enabled && !before.enabled;
-  await write(
-    sql,
-    {
-      ...after,
-      id: before.id,
-      organisation: organisation.id,
-      host: url.host,
-      secrets: await sealWebhook(dependencies.secrets, sql, before.id, {
-        ...stored,
-        url: url.href,
-      }),
-    },
-    isTurnedOn || url.href !== stored.url,
-  );
-  if (isTurnedOn) await beginCursors(sql, before.id);
-  if (!enabled) await cancelDeliveries(sql, before.id, new Date(now));
-  const { description, event_types } = before;
-  note({
-    before: { url: maskedUrl(stored.url), description, event_types, enabled: before.enabled },
-    after: { url: maskedUrl(url.href), ...after },
-  });
-  return webhookJson(context, await existing(context, before.id));
-}
-
-export async function deleteWebhook(
-  context: InOrganisation,
-  { webhook_id: id }: InputOf<typeof api.deleteWebhook>,
-): Promise<void> {
+export const deleteWebhook = handle(api.deleteWebhook)(async (context, { webhook_id: id }) => {
   const { sql, organisation, note } = context;
   const { description, host } = await existing(context, id);
   await remove(sql, organisation.id, id);
   note({ before: { description, host } });
-}
+});
 
-export async function rotateWebhookSecret(
-  context: InOrganisation,
-  { webhook_id: id }: InputOf<typeof api.rotateWebhookSecret>,
-): OperationResult<OutputOf<typeof api.rotateWebhookSecret>> {
-  const { sql, organisation, now, with: dependencies } = context;
-  const row = await existing(context, id);
-  const stored = await openWebhook(dependencies.secrets, sql, id, row.secrets);
-  const secret = newSigningSecret();
-  const secrets = rotated(stored.secrets, secret, now);
-  await writeWebhookSecrets(
-    sql,
-    organisation.id,
-    id,
-    await sealWebhook(dependencies.secrets, sql, id, { ...stored, secrets }),
-  );
-  return { secret, previous_until: new Date(secrets[1]?.until ?? now).toISOString() };
-}
-
-type Tried = OutputOf<typeof api.testWebhook>;
+export const rotateWebhookSecret = handle(api.rotateWebhookSecret)(
+  async (context, { webhook_id: id }) => {
+    const { sql, organisation, now, with: dependencies } = context;
+    const row = await existing(context, id);
+    const stored = await openWebhook(dependencies.secrets, sql, id, row.secrets);
+    const secret = newSigningSecret();
+    const secrets = rotated(stored.secrets, secret, now);
+    await writeWebhookSecrets(
+      sql,
+      organisation.id,
+      id,
+      await sealWebhook(dependencies.secrets, sql, id, { ...stored, secrets }),
+    );
+    return { secret, previous_until: new Date(secrets[1]?.until ?? now).toISOString() };
+  },
+);
 
 /** Sends before the transaction, because it may take 15 seconds. */
-export const testWebhook = inSteps({
-  before: async (
-    early: Early<OrganisationScope>,
-    { webhook_id: id }: InputOf<typeof api.testWebhook>,
-  ): Promise<Tried> => {
+export const testWebhook = handle(api.testWebhook)({
+  before: async (early, { webhook_id: id }) => {
     const { pool: sql, organisation, now, with: dependencies } = early;
     const row = await existing({ sql, organisation }, id);
     const { url, secrets } = await openWebhook(dependencies.secrets, sql, id, row.secrets);
@@ -297,20 +263,13 @@ export const testWebhook = inSteps({
     const took_ms = Math.max(0, Math.round(performance.now() - began));
     return { delivered: is === 'delivered', status, failure, answer, took_ms, sent };
   },
-  act: async (
-    { note }: InOrganisation,
-    _input: InputOf<typeof api.testWebhook>,
-    tried: Tried,
-  ): OperationResult<Tried> => {
+  act: async ({ note }, _input, tried) => {
     note({ after: { delivered: tried.delivered } });
     return tried;
   },
 });
 
-export async function listWebhookDeliveries(
-  context: InOrganisation,
-  input: InputOf<typeof api.listWebhookDeliveries>,
-): OperationResult<OutputOf<typeof api.listWebhookDeliveries>> {
+export const listWebhookDeliveries = handle(api.listWebhookDeliveries)(async (context, input) => {
   const { sql, organisation, with: dependencies } = context;
   const { id: webhook } = await existing(context, input.webhook_id);
   const { state } = input;
@@ -322,7 +281,7 @@ export async function listWebhookDeliveries(
       deliveryPage(sql, organisation.id, { webhook, state }, from ?? afterAll, limit),
     (row) => deliveryJson(context, row),
   );
-}
+});
 
 function deliveryJson(scope: Pick<OrganisationScope, 'caller'>, row: DeliveryRow) {
   return {
@@ -344,15 +303,20 @@ function deliveryJson(scope: Pick<OrganisationScope, 'caller'>, row: DeliveryRow
 const resendsAnHour = 60;
 const replaysAnHour = 10;
 
-export const resendWebhookDelivery = inSteps({
-  before: async (
-    { pool: sql, organisation, with: { attempts } }: Early<OrganisationScope>,
-    { webhook_id: id }: InputOf<typeof api.resendWebhookDelivery>,
-  ): Promise<void> => {
+export const resendWebhookDelivery = handle(api.resendWebhookDelivery)({
+  before: async ({ pool: sql, organisation, with: { attempts } }, { webhook_id: id }) => {
     await existingOn({ sql, organisation }, id);
     await attempts.count([hourly(`resends of ${organisation.id}`, resendsAnHour)]);
   },
-  act: resend,
+  act: async (context, { webhook_id: id, delivery_id }) => {
+    const { sql, organisation, now, note } = context;
+    const row = orNotFound(
+      await resendDelivery(sql, organisation.id, id, delivery_id, new Date(now)),
+      'webhook_delivery_not_found',
+    );
+    note({ after: { event: row.event, event_id: row.event_id } });
+    return deliveryJson(context, row);
+  },
 });
 
 async function existingOn(
@@ -364,49 +328,31 @@ async function existingOn(
     throw new Refusal('webhook_disabled', 'This webhook is turned off. Turn it on first.');
 }
 
-async function resend(
-  context: InOrganisation,
-  { webhook_id: id, delivery_id }: InputOf<typeof api.resendWebhookDelivery>,
-): OperationResult<OutputOf<typeof api.resendWebhookDelivery>> {
-  const { sql, organisation, now, note } = context;
-  const row = orNotFound(
-    await resendDelivery(sql, organisation.id, id, delivery_id, new Date(now)),
-    'webhook_delivery_not_found',
-  );
-  note({ after: { event: row.event, event_id: row.event_id } });
-  return deliveryJson(context, row);
-}
-
-export const replayWebhook = inSteps({
-  before: async (
-    { pool: sql, organisation, with: { attempts } }: Early<OrganisationScope>,
-    { webhook_id: id }: InputOf<typeof api.replayWebhook>,
-  ): Promise<void> => {
+export const replayWebhook = handle(api.replayWebhook)({
+  before: async ({ pool: sql, organisation, with: { attempts } }, { webhook_id: id }) => {
     await existingOn({ sql, organisation }, id);
     // One after the other: what the first refuses takes none of the hour's.
     await attempts.count([{ what: `replays of webhook ${id}`, most: 1, withinMs: 60_000 }]);
     await attempts.count([hourly(`replays of ${organisation.id}`, replaysAnHour)]);
   },
-  act: replay,
+  act: async (
+    { sql, organisation, note, with: dependencies },
+    { webhook_id: id, after, since },
+  ) => {
+    const from =
+      after === null
+        ? since &&
+          (await positionSince(
+            sql,
+            organisation.id,
+            new Date(epochOf(since, organisation.time_zone)),
+          ))
+        : await (await eventCursors(sql, dependencies.cursors, organisation.id, null)).read(after, [
+            'body',
+            'after',
+          ]);
+    const events = from ? await moveCursorBack(sql, organisation.id, id, from) : 0;
+    note({ after: { events } });
+    return { events };
+  },
 });
-
-async function replay(
-  { sql, organisation, note, with: dependencies }: InOrganisation,
-  { webhook_id: id, after, since }: InputOf<typeof api.replayWebhook>,
-): OperationResult<OutputOf<typeof api.replayWebhook>> {
-  const from =
-    after === null
-      ? since &&
-        (await positionSince(
-          sql,
-          organisation.id,
-          new Date(epochOf(since, organisation.time_zone)),
-        ))
-      : await (await eventCursors(sql, dependencies.cursors, organisation.id, null)).read(after, [
-          'body',
-          'after',
-        ]);
-  const events = from ? await moveCursorBack(sql, organisation.id, id, from) : 0;
-  note({ after: { events } });
-  return { events };
-}
