@@ -1,7 +1,7 @@
 import type { OutputOf } from '../../shared/api/operation.ts';
 import { listOwnOrganisations } from '../people/contract.ts';
 import { entryCard, entryPage, proofFirst } from '../people/pages/parts.ts';
-import { confirm } from '../web/confirm.ts';
+import { actPages, confirm } from '../web/confirm.ts';
 import { linkButton, moreLink, notice } from '../web/elements.ts';
 import { formOf } from '../web/form-data.ts';
 import {
@@ -184,11 +184,9 @@ function usedOf({ last_used_at }: Connection, { times }: MembersRequest): Part {
 
 const trail = [{ href: '/tokens', name: 'API & assistants' }];
 
-export const disconnectPage: Page = {
-  method: 'GET',
-  path: '/tokens/assistants/:connection_id/disconnect',
-  needs: 'member',
-  answer: async (request) => {
+export const connectionPages = actPages(
+  '/tokens/assistants/:connection_id/disconnect',
+  async (request) => {
     const connection = await request.ask(getConnection, {
       connection_id: request.path.connection_id,
     });
@@ -225,20 +223,12 @@ export const disconnectPage: Page = {
       act: 'Disconnect',
     });
   },
-};
-
-export const disconnect: Page = {
-  method: 'POST',
-  path: '/tokens/assistants/:connection_id/disconnect',
-  needs: 'member',
-  answer: async ({ ask, path }) => {
+  async ({ ask, path }) => {
     const { client } = await ask(getConnection, { connection_id: path.connection_id });
     await ask(disconnectAssistant, { connection_id: path.connection_id });
     return seeOther('/tokens', { said: `${client} disconnected.` });
   },
-};
-
-export const connectionPages: readonly Page[] = [disconnectPage, disconnect];
+);
 
 const noStore = { 'cache-control': 'no-store' };
 

@@ -4,7 +4,7 @@ import type { OutputOf } from '../../shared/api/operation.ts';
 import { changeMonitors, listDashboard } from '../monitors/contract.ts';
 import { monitorTable } from '../monitors/pages/monitor-table.ts';
 import { inputOf, viewOf } from '../monitors/pages/view.ts';
-import { confirm } from '../web/confirm.ts';
+import { actPages, confirm } from '../web/confirm.ts';
 import { heading, linkButton, pager, type State, stateMark, states } from '../web/elements.ts';
 import { formOf } from '../web/form-data.ts';
 import {
@@ -433,11 +433,9 @@ const editPosted: Page = {
   },
 };
 
-const deletePage: Page = {
-  method: 'GET',
-  path: '/groups/:group_id/delete',
-  needs: 'member',
-  answer: async (request) => {
+const deletePages = actPages(
+  '/groups/:group_id/delete',
+  async (request) => {
     const group = await request.ask(showGroup, { group_id: request.path.group_id });
     refuseUnlessMay(request, deleteGroup);
     return confirm({
@@ -449,7 +447,12 @@ const deletePage: Page = {
       act: 'Delete group',
     });
   },
-};
+  async (request) => {
+    const { id, name } = await groupTo(request, deleteGroup);
+    await request.ask(deleteGroup, { group_id: id });
+    return seeOther('/groups', { said: `Group ${name} deleted. Its monitors stay.` });
+  },
+);
 
 /** Says before the deletion what happens to things that name the group. */
 function goneWith({ monitors, windows, channels, pages }: GroupDetail): Html {
@@ -494,23 +497,11 @@ function goneWith({ monitors, windows, channels, pages }: GroupDetail): Html {
   `;
 }
 
-const deletePosted: Page = {
-  method: 'POST',
-  path: '/groups/:group_id/delete',
-  needs: 'member',
-  answer: async (request) => {
-    const { id, name } = await groupTo(request, deleteGroup);
-    await request.ask(deleteGroup, { group_id: id });
-    return seeOther('/groups', { said: `Group ${name} deleted. Its monitors stay.` });
-  },
-};
-
 export const groupPages: readonly Page[] = [
   groupPage,
   addPage,
   addPosted,
   editPage,
   editPosted,
-  deletePage,
-  deletePosted,
+  ...deletePages,
 ];

@@ -2,7 +2,7 @@ import type { OutputOf } from '../../shared/api/operation.ts';
 import { listPingKeys } from '../../shared/api/ping-keys.ts';
 import { clientLines, connectedAssistants } from '../assistants/pages.ts';
 import { proofFirst } from '../people/pages/parts.ts';
-import { confirm } from '../web/confirm.ts';
+import { actPages, confirm } from '../web/confirm.ts';
 import { copyable, heading, linkButton, moreLink, notice, stateMark } from '../web/elements.ts';
 import { formOf } from '../web/form-data.ts';
 import {
@@ -280,11 +280,9 @@ export const makeToken: Page = {
   },
 };
 
-export const revokePage: Page = {
-  method: 'GET',
-  path: '/tokens/:token_id/revoke',
-  needs: 'member',
-  answer: async (request) => {
+export const revokePages = actPages(
+  '/tokens/:token_id/revoke',
+  async (request) => {
     const token = await request.ask(getToken, { token_id: request.path.token_id });
     const asked = proofFirst(request);
     if (asked) return asked;
@@ -320,25 +318,13 @@ export const revokePage: Page = {
       act: over ? 'Remove token' : 'Revoke token',
     });
   },
-};
-
-export const revoke: Page = {
-  method: 'POST',
-  path: '/tokens/:token_id/revoke',
-  needs: 'member',
-  answer: async ({ ask, path }) => {
+  async ({ ask, path }) => {
     const { name, over } = await ask(getToken, { token_id: path.token_id });
     await ask(revokeToken, { token_id: path.token_id });
     return seeOther('/tokens', {
       said: over ? `Token ${name} removed.` : `Token ${name} revoked.`,
     });
   },
-};
+);
 
-export const tokenPages: readonly Page[] = [
-  tokensPage,
-  newTokenPage,
-  makeToken,
-  revokePage,
-  revoke,
-];
+export const tokenPages: readonly Page[] = [tokensPage, newTokenPage, makeToken, ...revokePages];

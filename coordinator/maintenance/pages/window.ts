@@ -8,7 +8,7 @@ import type { OutputOf } from '../../../shared/api/operation.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { capital } from '../../../shared/base/text.ts';
 import { durationText } from '../../../shared/base/time.ts';
-import { confirm } from '../../web/confirm.ts';
+import { actPages, confirm } from '../../web/confirm.ts';
 import { heading, linkButton } from '../../web/elements.ts';
 import { refuseUnlessMay } from '../../web/forms.ts';
 import { type Html, html, icon, joined, type Part, safeUrl } from '../../web/html.ts';
@@ -203,11 +203,9 @@ const endNow: Page = {
     }),
 };
 
-const deletePage: Page = {
-  method: 'GET',
-  path: '/maintenance/:window_id/delete',
-  needs: 'member',
-  answer: async (request) => {
+const deletePages = actPages(
+  '/maintenance/:window_id/delete',
+  async (request) => {
     const shown = await ofAddress(request);
     refuseUnlessMay(request, deleteMaintenanceWindow);
     const [{ id }, title] = [shown.window, titleOf(shown)];
@@ -222,23 +220,11 @@ const deletePage: Page = {
       act: 'Delete',
     });
   },
-};
-
-const deletePosted: Page = {
-  method: 'POST',
-  path: '/maintenance/:window_id/delete',
-  needs: 'member',
-  answer: async (request) => {
+  async (request) => {
     const shown = await ofAddress(request);
     await request.ask(deleteMaintenanceWindow, { window_id: shown.window.id });
     return seeOther('/maintenance', { said: `${titleOf(shown)} deleted.` });
   },
-};
+);
 
-export const windowPages: readonly Page[] = [
-  windowPage,
-  startNow,
-  endNow,
-  deletePage,
-  deletePosted,
-];
+export const windowPages: readonly Page[] = [windowPage, startNow, endNow, ...deletePages];

@@ -5,7 +5,7 @@ import {
   unmuteMonitor,
   updateMonitor,
 } from '../../../shared/api/monitors.ts';
-import { confirm } from '../../web/confirm.ts';
+import { actPages, confirm } from '../../web/confirm.ts';
 import { refuseUnlessMay } from '../../web/forms.ts';
 import { html, icon } from '../../web/html.ts';
 import { type MembersRequest, type Page, seeOther } from '../../web/page.ts';
@@ -19,11 +19,9 @@ export const trashWords =
   'It is in the trash for 7 days, with its history: until then you can restore it. It is not checked there, and no page shows it. To stop for a while, pause it.';
 const resumeWords = 'Checks start again at once, and you are alerted when it fails.';
 
-const deletePage: Page = {
-  method: 'GET',
-  path: '/monitors/:monitor_id/delete',
-  needs: 'member',
-  answer: async (request) => {
+const deletePages = actPages(
+  '/monitors/:monitor_id/delete',
+  async (request) => {
     const monitor = await monitorOf(request, deleteMonitor);
     return confirm({
       title: `Delete ${monitor.name}`,
@@ -33,7 +31,15 @@ const deletePage: Page = {
       act: 'Delete monitor',
     });
   },
-};
+  async (request) => {
+    const { id, name } = await monitorOf(request, deleteMonitor);
+    await request.ask(deleteMonitor, { monitor_id: id });
+    return seeOther('/', {
+      said: `${name} deleted. It is in the trash for 7 days.`,
+      mayUndo: true,
+    });
+  },
+);
 
 async function monitorOf(
   request: MembersRequest,
@@ -50,20 +56,6 @@ function trailTo({ id, name }: Monitor) {
     { href: `/monitors/${id}`, name },
   ];
 }
-
-const deletePosted: Page = {
-  method: 'POST',
-  path: '/monitors/:monitor_id/delete',
-  needs: 'member',
-  answer: async (request) => {
-    const { id, name } = await monitorOf(request, deleteMonitor);
-    await request.ask(deleteMonitor, { monitor_id: id });
-    return seeOther('/', {
-      said: `${name} deleted. It is in the trash for 7 days.`,
-      mayUndo: true,
-    });
-  },
-};
 
 const muting: readonly Page[] = [
   {
@@ -113,48 +105,38 @@ export const monitorActs: readonly Page[] = [
   leaveOut,
   ...switching('pause'),
   ...switching('resume'),
-  deletePage,
-  deletePosted,
+  ...deletePages,
 ];
 
 function switching(verb: 'pause' | 'resume'): readonly Page[] {
   const [Verb, done] = verb === 'pause' ? ['Pause', 'is paused.'] : ['Resume', 'is resumed.'];
-  return [
-    {
-      method: 'GET',
-      path: `/monitors/:monitor_id/${verb}`,
-      needs: 'member',
-      answer: async (request) => {
-        const monitor = await monitorOf(request, updateMonitor);
-        const { id, name, enabled } = monitor;
-        // Redirects also when someone else was faster.
-        if (enabled !== (verb === 'pause'))
-          return seeOther(`/monitors/${id}`, { said: `${name} ${done}` });
-        return confirm({
-          title: `${Verb} ${name}`,
-          place: 'monitors',
-          below: verb === 'pause' ? pauseWords : resumeWords,
-          trail: trailTo(monitor),
-          act: html`
+  return actPages(
+    `/monitors/:monitor_id/${verb}`,
+    async (request) => {
+      const monitor = await monitorOf(request, updateMonitor);
+      const { id, name, enabled } = monitor;
+      // Redirects also when someone else was faster.
+      if (enabled !== (verb === 'pause'))
+        return seeOther(`/monitors/${id}`, { said: `${name} ${done}` });
+      return confirm({
+        title: `${Verb} ${name}`,
+        place: 'monitors',
+        below: verb === 'pause' ? pauseWords : resumeWords,
+        trail: trailTo(monitor),
+        act: html`
             <button class="button button-main">
               ${icon(verb === 'pause' ? 'pause' : 'play')}
               ${Verb}
             </button>
           `,
-        });
-      },
+      });
     },
-    {
-      method: 'POST',
-      path: `/monitors/:monitor_id/${verb}`,
-      needs: 'member',
-      answer: async ({ ask, path }) => {
-        const { id, name } = await ask(updateMonitor, {
-          monitor_id: path.monitor_id,
-          enabled: verb === 'resume',
-        });
-        return seeOther(`/monitors/${id}`, { said: `${name} ${done}` });
-      },
+    async ({ ask, path }) => {
+      const { id, name } = await ask(updateMonitor, {
+        monitor_id: path.monitor_id,
+        enabled: verb === 'resume',
+      });
+      return seeOther(`/monitors/${id}`, { said: `${name} ${done}` });
     },
-  ];
+  );
 }

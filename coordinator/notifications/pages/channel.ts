@@ -9,7 +9,7 @@ import { listMessages } from '../../../shared/api/notifications.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { capital } from '../../../shared/base/text.ts';
 import { durationText } from '../../../shared/base/time.ts';
-import { confirm } from '../../web/confirm.ts';
+import { actPages, confirm } from '../../web/confirm.ts';
 import { figure, heading, linkButton, notice } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import {
@@ -254,11 +254,9 @@ const askAgain: Page = {
     }),
 };
 
-const deletePage: Page = {
-  method: 'GET',
-  path: '/alerts/:channel_id/delete',
-  needs: 'member',
-  answer: async (request) => {
+const deletePages = actPages(
+  '/alerts/:channel_id/delete',
+  async (request) => {
     const { id, name } = await deletable(request);
     return confirm({
       title: `Delete ${name}`,
@@ -272,24 +270,18 @@ const deletePage: Page = {
       act: 'Delete channel',
     });
   },
-};
+  async (request) => {
+    const { id, name } = await deletable(request);
+    await request.ask(deleteChannel, { channel_id: id });
+    return seeOther('/alerts', { said: `${name} deleted.` });
+  },
+);
 
 async function deletable(request: MembersRequest): Promise<Channel> {
   const channel = await request.ask(getChannel, { channel_id: request.path.channel_id });
   refuseUnlessMayChange(request, channel);
   return channel;
 }
-
-const deletePosted: Page = {
-  method: 'POST',
-  path: '/alerts/:channel_id/delete',
-  needs: 'member',
-  answer: async (request) => {
-    const { id, name } = await deletable(request);
-    await request.ask(deleteChannel, { channel_id: id });
-    return seeOther('/alerts', { said: `${name} deleted.` });
-  },
-};
 
 /** The target of every message's link: each step from the incident to the answer (rule 40). */
 const messagePage: Page = {
@@ -376,8 +368,7 @@ export const channelPages: readonly Page[] = [
   channelPage,
   test,
   askAgain,
-  deletePage,
-  deletePosted,
+  ...deletePages,
   messagePage,
 ];
 

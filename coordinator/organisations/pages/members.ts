@@ -2,8 +2,8 @@ import type { OutputOf } from '../../../shared/api/operation.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { capital } from '../../../shared/base/text.ts';
 import { proofFirst } from '../../people/pages/parts.ts';
-import { leave, leavePage } from '../../people/pages/profile.ts';
-import { confirm } from '../../web/confirm.ts';
+import { leavePages } from '../../people/pages/profile.ts';
+import { actPages, confirm } from '../../web/confirm.ts';
 import { heading, linkButton, notice } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import {
@@ -130,16 +130,26 @@ export const changeRole: Page = {
   },
 };
 
-export const removePage: Page = {
-  method: 'GET',
-  path: '/members/:member_id/remove',
-  needs: 'member',
-  answer: async (request) => {
+export const removePages = actPages(
+  '/members/:member_id/remove',
+  async (request) => {
     const member = await memberOf(request);
     if (member.id === request.caller.user) return seeOther('/members/leave');
     return proofFirst(request) ?? removing(request, member, freshForm(request.form));
   },
-};
+  async (request) => {
+    const member = await memberOf(request);
+    const tried = await attempt(
+      request.form,
+      () => request.ask(removeMember, { email: member.email }),
+      [],
+    );
+    if ('refused' in tried) return removing(request, member, tried.refused);
+    if (member.id === request.caller.user)
+      return seeOther('/organisations', { said: `You left ${request.caller.organisation.name}.` });
+    return seeOther('/members', { said: `${calledOf(member)} removed.` });
+  },
+);
 
 function removing({ caller }: MembersRequest, member: Member, state: FormState): PageAnswer {
   return confirm({
@@ -156,25 +166,7 @@ function removing({ caller }: MembersRequest, member: Member, state: FormState):
   });
 }
 
-export const remove: Page = {
-  method: 'POST',
-  path: '/members/:member_id/remove',
-  needs: 'member',
-  answer: async (request) => {
-    const member = await memberOf(request);
-    const tried = await attempt(
-      request.form,
-      () => request.ask(removeMember, { email: member.email }),
-      [],
-    );
-    if ('refused' in tried) return removing(request, member, tried.refused);
-    if (member.id === request.caller.user)
-      return seeOther('/organisations', { said: `You left ${request.caller.organisation.name}.` });
-    return seeOther('/members', { said: `${calledOf(member)} removed.` });
-  },
-};
-
-export const memberActs: readonly Page[] = [rolePage, changeRole, removePage, remove];
+export const memberActs: readonly Page[] = [rolePage, changeRole, ...removePages];
 
 /** Who is in the organisation. */
 export const membersPage: Page = {
@@ -372,11 +364,9 @@ export const takeBack: Page = {
   },
 };
 
-export const renewPage: Page = {
-  method: 'GET',
-  path: '/members/invitations/:invitation_id/renew',
-  needs: 'member',
-  answer: async (request) => {
+export const renewPages = actPages(
+  '/members/invitations/:invitation_id/renew',
+  async (request) => {
     const { email, role } = await invitationOf(request);
     const asked = proofFirst(request);
     if (asked) return asked;
@@ -389,7 +379,11 @@ export const renewPage: Page = {
       act: html`<button class="button button-main">${icon('again')}Renew invitation</button>`,
     });
   },
-};
+  async (request) => {
+    const { email, role } = await invitationOf(request);
+    return invitedAs(request, { email, role });
+  },
+);
 
 async function invitationOf(
   request: MembersRequest,
@@ -401,24 +395,12 @@ async function invitationOf(
   return invitation;
 }
 
-export const renew: Page = {
-  method: 'POST',
-  path: '/members/invitations/:invitation_id/renew',
-  needs: 'member',
-  answer: async (request) => {
-    const { email, role } = await invitationOf(request);
-    return invitedAs(request, { email, role });
-  },
-};
-
 export const memberPages: readonly Page[] = [
   membersPage,
-  leavePage,
-  leave,
+  ...leavePages,
   invitePage,
   invite,
-  renewPage,
-  renew,
+  ...renewPages,
   takeBack,
   ...memberActs,
 ];

@@ -2,7 +2,7 @@ import type { OutputOf } from '../../../shared/api/operation.ts';
 import { listAudit } from '../../../shared/api/organisations.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import { proofFirst } from '../../people/pages/parts.ts';
-import { confirm } from '../../web/confirm.ts';
+import { actPages, confirm } from '../../web/confirm.ts';
 import { countText, heading, linkButton, zones } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import {
@@ -338,11 +338,9 @@ export const edit: Page = {
   },
 };
 
-export const exportPage: Page = {
-  method: 'GET',
-  path: '/organisation/export',
-  needs: 'member',
-  answer: (request) => {
+export const exportPages = actPages(
+  '/organisation/export',
+  (request) => {
     refuseUnlessMay(request, beginExport);
     const asked = proofFirst(request);
     if (asked) return asked;
@@ -365,13 +363,7 @@ export const exportPage: Page = {
       act: html`<button class="button button-main">${icon('downwards')}Export</button>`,
     });
   },
-};
-
-export const exportFile: Page = {
-  method: 'POST',
-  path: '/organisation/export',
-  needs: 'member',
-  answer: async (request) => {
+  async (request) => {
     const begun = await request.ask(beginExport);
     return send({
       type: 'application/json; charset=utf-8',
@@ -382,7 +374,7 @@ export const exportFile: Page = {
       },
     });
   },
-};
+);
 
 /** Valid JSON only when complete: a file that was cut off cannot be mistaken for a whole one. */
 async function* exported(

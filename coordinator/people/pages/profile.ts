@@ -1,6 +1,6 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { leaveOrganisation } from '../../organisations/contract.ts';
-import { confirm } from '../../web/confirm.ts';
+import { actPages, confirm } from '../../web/confirm.ts';
 import { heading, linkButton, zones } from '../../web/elements.ts';
 import { formOf, inputOf } from '../../web/form-data.ts';
 import {
@@ -38,12 +38,15 @@ import {
 } from '../contract.ts';
 import { alsoEnded, proofFirst, signInAndRedirect } from './parts.ts';
 
-export const leavePage: Page = {
-  method: 'GET',
-  path: '/members/leave',
-  needs: 'member',
-  answer: (request) => proofFirst(request) ?? leaveForm(request, freshForm(request.form)),
-};
+export const leavePages = actPages(
+  '/members/leave',
+  (request) => proofFirst(request) ?? leaveForm(request, freshForm(request.form)),
+  async (request) => {
+    const tried = await attempt(request.form, () => request.ask(leaveOrganisation), []);
+    if ('refused' in tried) return leaveForm(request, tried.refused);
+    return seeOther('/organisations', { said: `You left ${request.caller.organisation.name}.` });
+  },
+);
 
 function leaveForm({ caller: { organisation } }: MembersRequest, state: FormState): PageAnswer {
   return confirm({
@@ -56,17 +59,6 @@ function leaveForm({ caller: { organisation } }: MembersRequest, state: FormStat
     act: html`<button class="button button-danger">${icon('leave')}Leave organisation</button>`,
   });
 }
-
-export const leave: Page = {
-  method: 'POST',
-  path: '/members/leave',
-  needs: 'member',
-  answer: async (request) => {
-    const tried = await attempt(request.form, () => request.ask(leaveOrganisation), []);
-    if ('refused' in tried) return leaveForm(request, tried.refused);
-    return seeOther('/organisations', { said: `You left ${request.caller.organisation.name}.` });
-  },
-};
 
 export const newOrganisationPage: Page = {
   method: 'GET',

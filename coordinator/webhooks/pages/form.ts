@@ -6,7 +6,7 @@ import {
   rotateWebhookSecret,
   updateWebhook,
 } from '../../../shared/api/webhooks.ts';
-import { confirm } from '../../web/confirm.ts';
+import { actPages, confirm } from '../../web/confirm.ts';
 import { copyable, heading, linkButton, notice } from '../../web/elements.ts';
 import { type Form, formOf } from '../../web/form-data.ts';
 import {
@@ -187,11 +187,9 @@ export const editWebhook: Page = {
   },
 };
 
-export const replaceSecretPage: Page = {
-  method: 'GET',
-  path: '/webhooks/:webhook_id/secret',
-  needs: 'member',
-  answer: async (request) => {
+export const replaceSecretPages = actPages(
+  '/webhooks/:webhook_id/secret',
+  async (request) => {
     const webhook = await existing(request);
     const name = webhookName(webhook);
     return confirm({
@@ -203,24 +201,16 @@ export const replaceSecretPage: Page = {
       act: html`<button class="button button-main">Replace secret</button>`,
     });
   },
-};
-
-export const replaceSecret: Page = {
-  method: 'POST',
-  path: '/webhooks/:webhook_id/secret',
-  needs: 'member',
-  answer: async (request) => {
+  async (request) => {
     const webhook = await existing(request);
     const { secret } = await request.ask(rotateWebhookSecret, { webhook_id: webhook.id });
     return secretPage(webhook.id, webhookName(webhook), secret);
   },
-};
+);
 
-export const deleteWebhookPage: Page = {
-  method: 'GET',
-  path: '/webhooks/:webhook_id/delete',
-  needs: 'member',
-  answer: async (request) => {
+export const deleteWebhookPages = actPages(
+  '/webhooks/:webhook_id/delete',
+  async (request) => {
     const webhook = await existing(request);
     const name = webhookName(webhook);
     return confirm({
@@ -232,15 +222,9 @@ export const deleteWebhookPage: Page = {
       act: 'Delete webhook',
     });
   },
-};
-
-export const removeWebhook: Page = {
-  method: 'POST',
-  path: '/webhooks/:webhook_id/delete',
-  needs: 'member',
-  answer: async (request) => {
+  async (request) => {
     const webhook = await existing(request);
     await request.ask(deleteWebhook, { webhook_id: webhook.id });
     return seeOther('/webhooks', { said: `${webhookName(webhook)} deleted.` });
   },
-};
+);
