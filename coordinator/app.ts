@@ -9,6 +9,7 @@ import { ConfigurationFault } from '../shared/base/env.ts';
 import { createLog, type Log } from '../shared/base/log.ts';
 import { listenObstacle, version } from '../shared/base/process.ts';
 import type { Clock } from '../shared/base/time.ts';
+import { startMail } from './account-mail/delivery.ts';
 import type { ActorName } from './actors.ts';
 import { downloadRoutes } from './api/downloads.ts';
 import { limitHeaders, refuseOutside, restRoutes, restServerOptions } from './api/routes.ts';
@@ -28,6 +29,7 @@ import {
 } from './database/startup.ts';
 import { type Timing, usualTiming } from './engine/timing.ts';
 import { type Engine, startEngine } from './engine.ts';
+import { enrolmentRoute } from './enrolment/operations.ts';
 import { createRateLimiter } from './gate/rate-limit.ts';
 import type { Gate } from './gate/setup.ts';
 import { type Health, healthRoutes, versions } from './health/endpoint.ts';
@@ -36,7 +38,6 @@ import { createServiceRecord } from './health/service-record.ts';
 import { createDatabaseClock } from './health/watches.ts';
 import { forwardedPingsRoute, ownPlace, pingRoutes } from './heartbeats/routes.ts';
 import { createShares } from './incidents/shared-link.ts';
-import { startMail } from './mail/delivery.ts';
 import { zoneDataAt } from './maintenance/zones.ts';
 import type { GatheringTimes } from './notifications/warnings.ts';
 import {
@@ -45,7 +46,6 @@ import {
   type DocumentReader,
 } from './outbound/documents.ts';
 import { pages as allPages } from './pages.ts';
-import { enrolmentRoute } from './probes/enrolment.ts';
 import { createRenewal } from './probes/identities.ts';
 import { publicListRoutes } from './probes/public-list.ts';
 import { createResults } from './results/reading.ts';

@@ -12,6 +12,10 @@ import { keyFromSeed } from '../shared/bus/nkeys.ts';
 import { createPingRecords } from '../shared/bus/pings.ts';
 import { systemZoneVersion } from '../shared/zones/system.ts';
 import type { ActorName } from './actors.ts';
+import { createDigestCheck } from './assignments/digests.ts';
+import { createAssignments, createTombstones } from './assignments/publishing.ts';
+import { createTestRuns, type TestRuns } from './assignments/test-runs.ts';
+import { createUnassignable } from './assignments/uncheckable.ts';
 import { type Sql, timeOf } from './database/connect.ts';
 import { listenTo } from './database/listen.ts';
 import { outboxChannel } from './database/outbox.ts';
@@ -51,7 +55,6 @@ import type { Notifier } from './notifications/notifier.ts';
 import { alertsChannel, createAlerter } from './notifications/release.ts';
 import type { DocumentReader, TextRecords } from './outbound/documents.ts';
 import { createAnnouncements } from './probes/announcements.ts';
-import { createAssignments, createTombstones } from './probes/assignments.ts';
 import {
   type BusPlace,
   connectToBus,
@@ -59,18 +62,15 @@ import {
   ensureStreams,
   retryUntilReady,
 } from './probes/bus-keeper.ts';
-import { createDigestCheck } from './probes/digests.ts';
 import { createDirectory } from './probes/directory.ts';
 import { createDuplicateProbes, watchConnections } from './probes/duplicates.ts';
 import { createNetworkKeys } from './probes/identities.ts';
 import { createLocationCheck } from './probes/location.ts';
 import { createDroppedResults, createReceipts, receivePresence } from './probes/presence.ts';
+import { serveRelay } from './probes/private-relay.ts';
 import type { ProbeRow } from './probes/queries.ts';
-import { serveRelay } from './probes/relay.ts';
 import { createNetwork } from './probes/roster.ts';
-import { createTestRuns, type TestRuns } from './probes/test-runs.ts';
 import { createProbeTrust } from './probes/trust.ts';
-import { createUnassignable } from './probes/uncheckable.ts';
 import { createAsker } from './registrations/asker.ts';
 import { createRefreshedList } from './registrations/list.ts';
 import type { Results } from './results/reading.ts';

@@ -1,5 +1,6 @@
 import { isRecord } from '../shared/base/json.ts';
 import * as assistants from './assistants/pages.ts';
+import * as probeInvitations from './enrolment/pages.ts';
 import * as groups from './groups/pages.ts';
 import * as about from './health/about-page.ts';
 import * as pingKeys from './heartbeats/pages.ts';
@@ -31,7 +32,6 @@ import * as profile from './people/pages/profile.ts';
 import * as security from './people/pages/security.ts';
 import * as signIn from './people/pages/sign-in.ts';
 import * as signUp from './people/pages/sign-up.ts';
-import * as probeInvitations from './probes/invitation-pages.ts';
 import * as probes from './probes/pages.ts';
 import * as search from './search/page.ts';
 import * as statusPage from './status-pages/pages/editor.ts';

@@ -17,9 +17,9 @@ import type { Check } from '../results/check.ts';
 import { checksIn, type Hours, newestIn } from '../results/hours.ts';
 import { createResults, type UnsealedHours } from '../results/reading.ts';
 import { openWarnings } from '../warnings/writes.ts';
+import { unpack } from './checkpoint.ts';
 import type { PartitionDependencies } from './dependencies.ts';
 import { createMonitors } from './monitor-memory.ts';
-import { unpack } from './packing.ts';
 import type { Lease } from './queries.ts';
 import {
   lastPauses,

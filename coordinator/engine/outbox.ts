@@ -1,9 +1,9 @@
 import { readBatch } from '../../shared/bus/batch.ts';
 import { strictJsonOf } from '../../shared/bus/messages.ts';
+import type { AssignmentChange } from '../assignments/publishing.ts';
 import type { Watched } from '../core/types.ts';
 import { isTransient } from '../database/connect.ts';
 import { markDone, type OutboxRow, waitingRows } from '../database/outbox.ts';
-import type { AssignmentChange } from '../probes/assignments.ts';
 import {
   addMonitor,
   beginDecisions,

@@ -6,12 +6,12 @@ import {
   pingsConsumer,
   streams,
 } from '../../shared/bus/subjects.ts';
+import type { Assignments } from '../assignments/publishing.ts';
 import { answersSoon } from '../database/connect.ts';
 import { listenTo } from '../database/listen.ts';
 import { outboxChannel, partitionsWaiting } from '../database/outbox.ts';
 import { type Part, readerOf } from '../health/watches.ts';
 import type { PartitionBacklog } from '../notifications/release.ts';
-import type { Assignments } from '../probes/assignments.ts';
 import type { Directory } from '../probes/directory.ts';
 import { holdAfterReconnect } from './deliveries.ts';
 import type { PartitionDependencies } from './dependencies.ts';

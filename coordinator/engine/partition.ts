@@ -29,7 +29,7 @@ import {
   settle,
   unitWithCheckpoint,
 } from './results.ts';
-import { sealTurn } from './sealing.ts';
+import { sealTurn } from './seal-turn.ts';
 import type { PartitionState } from './state.ts';
 
 /**

@@ -6,11 +6,11 @@ import { defaultName } from '../../shared/checks/config.ts';
 import { timeoutMs } from '../../shared/checks/kind-config.ts';
 import { isHarmless, type Kind } from '../../shared/checks/kinds.ts';
 import { abilityFor, insideOf, type Placed } from '../../shared/checks/placement.ts';
+import type { Bucket } from '../assignments/envelopes.ts';
 import type { Watched } from '../core/types.ts';
 import type { Queryable, Statement } from '../database/connect.ts';
 import { enqueue } from '../database/outbox.ts';
 import { inPages } from '../gate/cursors.ts';
-import type { Bucket } from '../probes/envelopes.ts';
 import type { FreeLease, Others } from './division.ts';
 
 /** What the owner of a partition knew at `takenAt`, packed by it. */

@@ -7,6 +7,7 @@ import { subjects } from '../../shared/bus/subjects.ts';
 import type { Roster, RosterProbe } from '../../shared/checks/assignment.ts';
 import { probeOf } from '../../shared/checks/placement.ts';
 import type { Place } from '../../shared/checks/places.ts';
+import { type Assignments, placeOfProbe } from '../assignments/publishing.ts';
 import {
   type Allowances,
   type Budget,
@@ -22,7 +23,6 @@ import {
 import type { MonitorState } from '../core/types.ts';
 import type { Sql } from '../database/connect.ts';
 import { type Figures, noFigures, type RecheckOutcome } from '../health/meters.ts';
-import { type Assignments, placeOfProbe } from '../probes/assignments.ts';
 import {
   type DecisionBatch,
   type RecheckRequest,

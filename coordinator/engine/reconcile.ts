@@ -3,8 +3,8 @@ import { bucketOf } from '../../shared/bus/envelope.ts';
 import { jsonIn } from '../../shared/bus/messages.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import { partitionCount, streams, subjects } from '../../shared/bus/subjects.ts';
+import { bucketOfRow } from '../assignments/envelopes.ts';
 import type { Sql } from '../database/connect.ts';
-import { bucketOfRow } from '../probes/envelopes.ts';
 import type { PartitionDependencies } from './dependencies.ts';
 import { keyAfter, monitorsOfBucket, monitorsOfPartition } from './queries.ts';
 

@@ -22,7 +22,8 @@ import { observingProbeOf } from '../probes/roster.ts';
 import { hourOf } from '../results/chunk.ts';
 import { dayMs } from '../results/days.ts';
 import { addBatch } from '../results/hours.ts';
-import { packBatch } from '../results/packing.ts';
+import { packBatch } from '../results/packed-batch.ts';
+import { type Packed, pack } from './checkpoint.ts';
 import { emptyUnit, type Unit } from './commit.ts';
 import {
   addSample,
@@ -42,7 +43,6 @@ import {
 } from './decision-batch.ts';
 import type { PartitionDependencies } from './dependencies.ts';
 import { type MonitorSettings, type Monitors, type Passes, passAll } from './monitor-memory.ts';
-import { type Packed, pack } from './packing.ts';
 import type { PartitionState } from './state.ts';
 
 /**

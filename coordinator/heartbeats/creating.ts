@@ -9,7 +9,7 @@ import { setAside } from '../engine/queries.ts';
 import { longestTurnMs } from '../engine/timing.ts';
 import type { Refusals } from '../health/refusals.ts';
 import type { CreateNamed } from './naming.ts';
-import { readPing } from './relay.ts';
+import { readPing } from './ping-relay.ts';
 
 type Dependencies = {
   readonly sql: Sql;

@@ -16,7 +16,7 @@ import { startCreating } from './creating.ts';
 import { createForwardedPings, type ForwardedPings } from './forwarded.ts';
 import { openPingBook } from './keys.ts';
 import { type CreateHeartbeat, createNaming } from './naming.ts';
-import { startPingRelay } from './relay.ts';
+import { startPingRelay } from './ping-relay.ts';
 
 /**
  * Everything that a coordinator does for heartbeats: its own address for jobs and for ping

@@ -10,13 +10,13 @@ import type { FindKey, KnownKey, PingRecords } from '../../shared/bus/pings.ts';
 import { lastTokenOf, streams, subjects } from '../../shared/bus/subjects.ts';
 import { createDigest, type Digest, elementOf } from '../../shared/checks/assignment.ts';
 import { mergePings, withSettings } from '../../shared/checks/heartbeat/state.ts';
+import type { AssignmentChange } from '../assignments/publishing.ts';
 import type { Sql } from '../database/connect.ts';
 import { listenTo } from '../database/listen.ts';
 import { markDone, outboxChannel, waitingRows } from '../database/outbox.ts';
 import { inTransaction, takeAdvisoryLock } from '../database/sql.ts';
 import type { MonitorRow } from '../engine/queries.ts';
 import type { Announcements } from '../probes/announcements.ts';
-import type { AssignmentChange } from '../probes/assignments.ts';
 import {
   allPingKeys,
   allStates,

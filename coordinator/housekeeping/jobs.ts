@@ -1,5 +1,6 @@
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
+import { forgetMails } from '../account-mail/queries.ts';
 import { forgetEndedRecords } from '../assistants/queries.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
 import { forgetDone } from '../database/outbox.ts';
@@ -14,7 +15,6 @@ import {
 } from '../gate/idempotency.ts';
 import { forgetImports } from '../imports/queries.ts';
 import { freezeSamples } from '../incidents/sample-queries.ts';
-import { forgetMails } from '../mail/queries.ts';
 import { expandWindows } from '../maintenance/queries.ts';
 import { markSeen } from '../monitors/status-queries.ts';
 import { purgeOld, trashDays } from '../monitors/trash-queries.ts';

@@ -5,6 +5,7 @@ import type { InputOf } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
+import { countMailsTo, postMail } from '../account-mail/queries.ts';
 import type { Queryable } from '../database/connect.ts';
 import { handle } from '../gate/bind.ts';
 import {
@@ -18,7 +19,6 @@ import {
 } from '../gate/context.ts';
 import { beforeAll, pageOf } from '../gate/cursors.ts';
 import { groupChoices, groupsAmong } from '../groups/queries.ts';
-import { countMailsTo, postMail } from '../mail/queries.ts';
 import { monitorChoices, monitorsAmong } from '../monitors/queries.ts';
 import { mayManage } from '../organisations/model.ts';
 import { enforceLimit } from '../organisations/plans.ts';

@@ -1,5 +1,6 @@
 import * as api from '../../shared/api/notifications.ts';
 import type { OutputOf } from '../../shared/api/operation.ts';
+import { postMails } from '../account-mail/queries.ts';
 import type { Queryable } from '../database/connect.ts';
 import { handle } from '../gate/bind.ts';
 import { type ByAnonymous, type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
@@ -7,7 +8,6 @@ import { afterAll, pageOf } from '../gate/cursors.ts';
 import { deadLink } from '../gate/roles.ts';
 import { groupsAmong } from '../groups/queries.ts';
 import { writeAcknowledgement } from '../incidents/queries.ts';
-import { postMails } from '../mail/queries.ts';
 import { coverOfMonitors } from '../maintenance/queries.ts';
 import { monitorById } from '../monitors/queries.ts';
 import * as contract from './contract.ts';

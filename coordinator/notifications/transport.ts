@@ -13,7 +13,7 @@ import type { Agent, Dispatcher } from 'undici';
 import { codeOf } from '../../shared/base/errors.ts';
 import { version } from '../../shared/base/process.ts';
 import type { Clock } from '../../shared/base/time.ts';
-import { MailRefused, type MailSender, mailCodeOf } from '../mail/sender.ts';
+import { MailRefused, type MailSender, mailCodeOf } from '../account-mail/sender.ts';
 import {
   BlockedAddress,
   type ConnectionDependencies,

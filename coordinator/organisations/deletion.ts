@@ -1,9 +1,9 @@
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
+import { postMails } from '../account-mail/queries.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
 import { inTransaction } from '../database/sql.ts';
 import { endPingKeysOf } from '../heartbeats/ping-key-queries.ts';
-import { postMails } from '../mail/queries.ts';
 import {
   endPingTokens,
   monitorsAtOnce,

@@ -6,6 +6,7 @@ import { nameFrom } from '../../shared/base/names.ts';
 import type { Config } from '../../shared/checks/assignment.ts';
 import { splitSecrets } from '../../shared/checks/config.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
+import { postMail, postMails } from '../account-mail/queries.ts';
 import { hourly } from '../gate/attempts.ts';
 import { handle } from '../gate/bind.ts';
 import {
@@ -16,7 +17,6 @@ import {
   orNotFound,
 } from '../gate/context.ts';
 import { afterAll, beforeAll, pageOf } from '../gate/cursors.ts';
-import { postMail, postMails } from '../mail/queries.ts';
 import { epochOf } from '../maintenance/zones.ts';
 import { ownersOf } from '../notifications/last-resort.ts';
 import { insertFirstChannel } from '../notifications/queries.ts';

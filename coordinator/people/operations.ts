@@ -1,10 +1,10 @@
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
+import { postMail } from '../account-mail/queries.ts';
 import { handle } from '../gate/bind.ts';
 import { notFound } from '../gate/context.ts';
 import { deadLink } from '../gate/roles.ts';
-import { postMail } from '../mail/queries.ts';
 import { insertFirstChannel } from '../notifications/queries.ts';
 import { emailFrom, passwordFrom, planOfAnother, timeZoneFrom } from '../organisations/model.ts';
 import { insertOrganisation } from '../organisations/queries.ts';

@@ -1,9 +1,9 @@
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
+import { postMail } from '../account-mail/queries.ts';
 import { handle } from '../gate/bind.ts';
 import { type ByPerson, orNotFound } from '../gate/context.ts';
-import { postMail } from '../mail/queries.ts';
 import { codeSecretOf } from '../secrets/at-rest.ts';
 import * as contract from './contract.ts';
 import {

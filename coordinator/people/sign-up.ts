@@ -1,12 +1,12 @@
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
+import { postMail } from '../account-mail/queries.ts';
 import { deleteConnectionsOf } from '../assistants/queries.ts';
 import { failuresOf, hostOf } from '../gate/attempts.ts';
 import { handle } from '../gate/bind.ts';
 import type { Context } from '../gate/context.ts';
 import { deadLink } from '../gate/roles.ts';
-import { postMail } from '../mail/queries.ts';
 import { insertFirstChannel } from '../notifications/queries.ts';
 import { emailFrom, passwordFrom, timeZoneFrom } from '../organisations/model.ts';
 import { enforceLimit } from '../organisations/plans.ts';

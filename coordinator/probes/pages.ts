@@ -2,6 +2,7 @@ import type { OutputOf } from '../../shared/api/operation.ts';
 import { countedMinutes, endProbe, inviteProbe, listProbes } from '../../shared/api/probes.ts';
 import { countInWords } from '../../shared/base/text.ts';
 import { durationText } from '../../shared/base/time.ts';
+import { openInvitations } from '../enrolment/pages.ts';
 import { type MapPoint, worldMap } from '../incidents/pages/evidence.ts';
 import { countText, heading, linkButton, notice, type State, stateMark } from '../web/elements.ts';
 import {
@@ -15,7 +16,6 @@ import {
 import { type Html, html, icon, safeUrl } from '../web/html.ts';
 import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../web/page.ts';
 import { showOwnProbe } from './contract.ts';
-import { openInvitations } from './invitation-pages.ts';
 
 /** At most this many are named; owners of more know what they are. */
 const mostNamed = 10;

@@ -9,7 +9,7 @@ import {
 } from './arena.ts';
 import { type Check, outcomeNumbers } from './check.ts';
 import { hourMs, hourOf } from './chunk.ts';
-import { readPacked } from './packing.ts';
+import { readPacked } from './packed-batch.ts';
 
 /**
  * What is committed of a partition and may be in no chunk yet: the checks of each hour, apart by

@@ -1,4 +1,4 @@
-import { type Words as MailWords, unlinked } from '../mail/templates.ts';
+import { type Words as MailWords, unlinked } from '../account-mail/templates.ts';
 import { wordsOf } from './public/words.ts';
 import type { NotifiedIncident, SubscriberOfPage } from './subscribers.ts';
 

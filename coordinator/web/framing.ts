@@ -1,6 +1,6 @@
 import { unmuteAlerts } from '../../shared/api/notifications.ts';
 import { isId } from '../../shared/base/crypto.ts';
-import { showManager } from '../files/contract.ts';
+import { showManager } from '../configuration/contract.ts';
 import type { Caller } from '../gate/caller.ts';
 import { isAllowed } from '../gate/roles.ts';
 import { keepOrganisation, showFrame } from '../organisations/contract.ts';

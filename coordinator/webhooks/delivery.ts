@@ -1,10 +1,10 @@
 import type { Starts } from '../../shared/actor/supervisor.ts';
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
+import { postMails } from '../account-mail/queries.ts';
 import type { Sql } from '../database/connect.ts';
 import { inTransaction } from '../database/sql.ts';
 import { eventJson, eventsByKey } from '../events/queries.ts';
-import { postMails } from '../mail/queries.ts';
 import { signedPost } from '../notifications/kinds/webhook.ts';
 import { ownersOf } from '../notifications/last-resort.ts';
 import type { Sender } from '../notifications/transport.ts';

@@ -240,7 +240,7 @@ export function answeredSubjects({ probe, continent, organisation }: ProbeUser):
 /**
  * What a probe may do on the bus: publish its own results, presence and pings, pull its own
  * assignments, and receive its own rechecks, receipts and inbox. A probe of an organisation
- * publishes what the server would answer to its relay (probes/relay.ts), which checks where the
+ * publishes what the server would answer to its relay (probes/private-relay.ts), which checks where the
  * answer goes.
  */
 export function probePermissions(user: ProbeUser): Permissions {

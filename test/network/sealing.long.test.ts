@@ -6,7 +6,7 @@ import {
   type JournalRow,
   makeJournalHours,
 } from '../../coordinator/results/journal.ts';
-import { packBatch } from '../../coordinator/results/packing.ts';
+import { packBatch } from '../../coordinator/results/packed-batch.ts';
 import { makeResultDays } from '../../coordinator/results/table.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { batchText, passText, readBatch } from '../../shared/bus/batch.ts';

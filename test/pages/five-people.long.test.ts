@@ -1,7 +1,7 @@
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createMailer } from '../../coordinator/mail/delivery.ts';
-import type { MailTemplate } from '../../coordinator/mail/sender.ts';
+import { createMailer } from '../../coordinator/account-mail/delivery.ts';
+import type { MailTemplate } from '../../coordinator/account-mail/sender.ts';
 import { systemClock } from '../../shared/base/time.ts';
 import { openTab, type Tab } from '../support/browser.ts';
 import { describeInBrowser } from '../support/in-browser.ts';

@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createMailer } from '../../coordinator/account-mail/delivery.ts';
+import type { MailTemplate } from '../../coordinator/account-mail/sender.ts';
 import type { App } from '../../coordinator/app.ts';
-import { createMailer } from '../../coordinator/mail/delivery.ts';
-import type { MailTemplate } from '../../coordinator/mail/sender.ts';
 import { createSignInLink } from '../../coordinator/people/contract.ts';
 import { notifySubscribers } from '../../coordinator/status-pages/public/subscribing.ts';
 import { type OutputOf, rawInput } from '../../shared/api/operation.ts';

@@ -1,8 +1,8 @@
 import { decide } from '../../coordinator/core/decide.ts';
 import { checkpointOf, createState, nextTick, restore } from '../../coordinator/core/lifecycle.ts';
 import type { Effect, Incident, MonitorEvent, SeenResult } from '../../coordinator/core/types.ts';
+import { isLate, isMadeUpFor, seenOf } from '../../coordinator/heartbeats/ping-relay.ts';
 import type { PingRow } from '../../coordinator/heartbeats/queries.ts';
-import { isLate, isMadeUpFor, seenOf } from '../../coordinator/heartbeats/relay.ts';
 import { settlingAfter } from '../../probe/schedule/heartbeats.ts';
 import { type Continent, isContinent } from '../../shared/base/continents.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';

@@ -3,7 +3,7 @@ import type { Check } from '../../coordinator/results/check.ts';
 import { chunksOf, hourMs, hourOf } from '../../coordinator/results/chunk.ts';
 import { dayMs, makeDays } from '../../coordinator/results/days.ts';
 import { insertJournal, makeJournalHours } from '../../coordinator/results/journal.ts';
-import { packBatch } from '../../coordinator/results/packing.ts';
+import { packBatch } from '../../coordinator/results/packed-batch.ts';
 import { createResults, noUnsealedHours } from '../../coordinator/results/reading.ts';
 import { makeResultDays } from '../../coordinator/results/table.ts';
 import { createUnsealedHours } from '../../coordinator/results/unsealed-hours.ts';

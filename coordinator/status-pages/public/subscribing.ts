@@ -1,10 +1,10 @@
 import type { Starts } from '../../../shared/actor/supervisor.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import type { Clock } from '../../../shared/base/time.ts';
+import { postMail, postMails } from '../../account-mail/queries.ts';
 import type { Sql } from '../../database/connect.ts';
 import { inTransaction } from '../../database/sql.ts';
 import { type Attempts, hostOf, hourly } from '../../gate/attempts.ts';
-import { postMail, postMails } from '../../mail/queries.ts';
 import { subscriberOf } from '../../notifications/links.ts';
 import { emailFrom } from '../../organisations/model.ts';
 import type { PageLanguage } from '../model.ts';

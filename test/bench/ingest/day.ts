@@ -1,7 +1,7 @@
 import type { Sql } from '../../../coordinator/database/connect.ts';
 import { commitUnits, emptyUnit, type Unit } from '../../../coordinator/engine/commit.ts';
 import { takeLeases } from '../../../coordinator/engine/queries.ts';
-import { sealTurn } from '../../../coordinator/engine/sealing.ts';
+import { sealTurn } from '../../../coordinator/engine/seal-turn.ts';
 import { hourMs, hourOf } from '../../../coordinator/results/chunk.ts';
 import { addBatch } from '../../../coordinator/results/hours.ts';
 import {
@@ -9,7 +9,7 @@ import {
   type JournalRow,
   makeJournalHours,
 } from '../../../coordinator/results/journal.ts';
-import { packBatch } from '../../../coordinator/results/packing.ts';
+import { packBatch } from '../../../coordinator/results/packed-batch.ts';
 import { makeResultDays } from '../../../coordinator/results/table.ts';
 import { createUnsealedHours } from '../../../coordinator/results/unsealed-hours.ts';
 import { newId } from '../../../shared/base/crypto.ts';

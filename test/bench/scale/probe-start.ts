@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { bucketOfRow } from '../../../coordinator/probes/envelopes.ts';
+import { bucketOfRow } from '../../../coordinator/assignments/envelopes.ts';
 import { type Packed, packEnvelopes } from '../../../shared/bus/envelope.ts';
 import { partitionOf, probeConsumers, streams, subjects } from '../../../shared/bus/subjects.ts';
 import { assignedElement, assignedIn } from '../../../shared/checks/assignment.ts';

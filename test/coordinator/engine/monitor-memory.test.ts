@@ -6,8 +6,8 @@ import type {
   ObservingProbe,
   Watched,
 } from '../../../coordinator/core/types.ts';
+import { pack, unpack } from '../../../coordinator/engine/checkpoint.ts';
 import { createMonitors } from '../../../coordinator/engine/monitor-memory.ts';
-import { pack, unpack } from '../../../coordinator/engine/packing.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import fc from '../../support/random.ts';
 

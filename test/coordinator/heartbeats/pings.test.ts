@@ -2,13 +2,13 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { decide } from '../../../coordinator/core/decide.ts';
 import { checkpointOf, createState, restore } from '../../../coordinator/core/lifecycle.ts';
 import type { Incident, MonitorState, SeenPing, Watched } from '../../../coordinator/core/types.ts';
-import { keptPings, type PingRow, writePings } from '../../../coordinator/heartbeats/queries.ts';
 import {
   isLate,
   isMadeUpFor,
   type RelayedPing,
   seenOf,
-} from '../../../coordinator/heartbeats/relay.ts';
+} from '../../../coordinator/heartbeats/ping-relay.ts';
+import { keptPings, type PingRow, writePings } from '../../../coordinator/heartbeats/queries.ts';
 import { getPingAddress, rotatePingAddress } from '../../../coordinator/monitors/contract.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';

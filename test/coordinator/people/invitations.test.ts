@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createMailer, type Mailer } from '../../../coordinator/mail/delivery.ts';
-import { createMailSender, type MailSender } from '../../../coordinator/mail/sender.ts';
+import { createMailer, type Mailer } from '../../../coordinator/account-mail/delivery.ts';
+import { createMailSender, type MailSender } from '../../../coordinator/account-mail/sender.ts';
 import {
   createUser,
   inviteMember,

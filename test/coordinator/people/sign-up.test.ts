@@ -1,7 +1,7 @@
 import { argon2Sync, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createMailer, type Mailer } from '../../../coordinator/mail/delivery.ts';
-import { createMailSender, type MailSender } from '../../../coordinator/mail/sender.ts';
+import { createMailer, type Mailer } from '../../../coordinator/account-mail/delivery.ts';
+import { createMailSender, type MailSender } from '../../../coordinator/account-mail/sender.ts';
 import { createUser } from '../../../coordinator/organisations/contract.ts';
 import {
   changeEmail,

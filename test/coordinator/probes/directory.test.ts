@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Checker } from '../../../coordinator/monitors/locations.ts';
-import { showOwnProbe } from '../../../coordinator/probes/contract.ts';
-import { createDirectory } from '../../../coordinator/probes/directory.ts';
-import { clockText, refutedText } from '../../../coordinator/probes/pages.ts';
 import {
   type RestrictedMonitor,
   unassignableSentence,
   whyUnassignable,
-} from '../../../coordinator/probes/uncheckable.ts';
+} from '../../../coordinator/assignments/uncheckable.ts';
+import type { Checker } from '../../../coordinator/monitors/locations.ts';
+import { showOwnProbe } from '../../../coordinator/probes/contract.ts';
+import { createDirectory } from '../../../coordinator/probes/directory.ts';
+import { clockText, refutedText } from '../../../coordinator/probes/pages.ts';
 import { makeResultDays } from '../../../coordinator/results/table.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';

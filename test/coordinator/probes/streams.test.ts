@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createTombstones } from '../../../coordinator/probes/assignments.ts';
+import { createTombstones } from '../../../coordinator/assignments/publishing.ts';
 import {
   type Consumer,
   createConsumers,

@@ -13,7 +13,7 @@ import {
   newestIn,
   sealedUntil,
 } from '../../../coordinator/results/hours.ts';
-import { packBatch } from '../../../coordinator/results/packing.ts';
+import { packBatch } from '../../../coordinator/results/packed-batch.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { batchText, passText, readBatch, wholeText } from '../../../shared/bus/batch.ts';
 import fc from '../../support/random.ts';

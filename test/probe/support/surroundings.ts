@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { isIP } from 'node:net';
 import { expect } from 'vitest';
-import { serveRelay } from '../../../coordinator/probes/relay.ts';
+import { serveRelay } from '../../../coordinator/probes/private-relay.ts';
 import { createGuard } from '../../../probe/checks/guard.ts';
 import type { CheckContext } from '../../../probe/checks/types.ts';
 import { createRunner, type Runner } from '../../../probe/schedule/runner.ts';

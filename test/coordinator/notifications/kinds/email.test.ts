@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { type DefaultTreeAdapterTypes, parse } from 'parse5';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
-import { createMailSender, type MailSender } from '../../../../coordinator/mail/sender.ts';
+import { createMailSender, type MailSender } from '../../../../coordinator/account-mail/sender.ts';
 import { email } from '../../../../coordinator/notifications/kinds/email.ts';
 import { subject } from '../../../../coordinator/notifications/kinds/text.ts';
 import type { Verdict } from '../../../../coordinator/notifications/kinds/types.ts';

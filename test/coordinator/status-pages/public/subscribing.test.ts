@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createMailer, type Mailer } from '../../../../coordinator/mail/delivery.ts';
-import type { MailTemplate } from '../../../../coordinator/mail/sender.ts';
+import { createMailer, type Mailer } from '../../../../coordinator/account-mail/delivery.ts';
+import type { MailTemplate } from '../../../../coordinator/account-mail/sender.ts';
 import { notifySubscribers } from '../../../../coordinator/status-pages/public/subscribing.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
 import { createLog } from '../../../../shared/base/log.ts';

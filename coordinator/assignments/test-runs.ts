@@ -20,9 +20,9 @@ import type {
   TestRunState,
   TestRunWait,
 } from '../monitors/test-run.ts';
-import type { Announcements } from './announcements.ts';
-import { type Assignments, placeOfProbe } from './assignments.ts';
-import type { Directory } from './directory.ts';
+import type { Announcements } from '../probes/announcements.ts';
+import type { Directory } from '../probes/directory.ts';
+import { type Assignments, placeOfProbe } from './publishing.ts';
 
 /**
  * Tests a config once from every continent that could check it (rule 41), and keeps the answers in

@@ -11,10 +11,10 @@ import { timeoutMs } from '../../shared/checks/kind-config.ts';
 import { publicPlace } from '../../shared/checks/places.ts';
 import { sealBox } from '../../shared/checks/sealed-secrets.ts';
 import { continentsIn, type MonitorRow, placeIn } from '../engine/queries.ts';
-import type { Directory } from './directory.ts';
+import type { Directory } from '../probes/directory.ts';
+import type { KeyOf, NetworkKeys } from '../probes/identities.ts';
+import { keyPlaceOf, type ProbeRow } from '../probes/queries.ts';
 import { type Bucket, bucketOfRow, createEnvelopes, maxChangesAtOnce } from './envelopes.ts';
-import type { KeyOf, NetworkKeys } from './identities.ts';
-import { keyPlaceOf, type ProbeRow } from './queries.ts';
 
 /**
  * Where a monitor's assignment goes: to the public probes of a continent, whichever regions of it

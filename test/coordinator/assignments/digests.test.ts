@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { createDigestCheck, type DigestCheck } from '../../../coordinator/probes/digests.ts';
+import { createDigestCheck, type DigestCheck } from '../../../coordinator/assignments/digests.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { partitionOf } from '../../../shared/bus/subjects.ts';
 import {

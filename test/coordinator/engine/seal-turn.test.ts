@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { commitUnits, emptyUnit } from '../../../coordinator/engine/commit.ts';
 import { takeLeases } from '../../../coordinator/engine/queries.ts';
-import { sealTurn } from '../../../coordinator/engine/sealing.ts';
+import { sealTurn } from '../../../coordinator/engine/seal-turn.ts';
 import type { PartitionState } from '../../../coordinator/engine/state.ts';
 import { type Check, unionOf } from '../../../coordinator/results/check.ts';
 import { chunksOf, hourMs, hourOf } from '../../../coordinator/results/chunk.ts';
@@ -13,7 +13,7 @@ import {
   type JournalRow,
   makeJournalHours,
 } from '../../../coordinator/results/journal.ts';
-import { packBatch } from '../../../coordinator/results/packing.ts';
+import { packBatch } from '../../../coordinator/results/packed-batch.ts';
 import { createResults } from '../../../coordinator/results/reading.ts';
 import { makeResultDays } from '../../../coordinator/results/table.ts';
 import { createUnsealedHours } from '../../../coordinator/results/unsealed-hours.ts';

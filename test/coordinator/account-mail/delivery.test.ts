@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createMailer, type Mailer } from '../../../coordinator/mail/delivery.ts';
-import { postMail } from '../../../coordinator/mail/queries.ts';
-import { createMailSender, type MailSender } from '../../../coordinator/mail/sender.ts';
-import { channelMail, invitationMail } from '../../../coordinator/mail/templates.ts';
+import { createMailer, type Mailer } from '../../../coordinator/account-mail/delivery.ts';
+import { postMail } from '../../../coordinator/account-mail/queries.ts';
+import { createMailSender, type MailSender } from '../../../coordinator/account-mail/sender.ts';
+import { channelMail, invitationMail } from '../../../coordinator/account-mail/templates.ts';
 import { createAccountSecrets } from '../../../coordinator/people/secrets.ts';
 import { optInMail } from '../../../coordinator/status-pages/mails.ts';
 import { newId } from '../../../shared/base/crypto.ts';

@@ -5,7 +5,7 @@ import type { Queryable, Sql } from '../database/connect.ts';
 import { inPages } from '../gate/cursors.ts';
 import { endNotice, openNotice, openNotices } from '../health/notices.ts';
 import { type Checker, refuseAt, refuseUnreachable } from '../monitors/locations.ts';
-import type { Directory } from './directory.ts';
+import type { Directory } from '../probes/directory.ts';
 
 /**
  * Monitors that were accepted and that no probe can check any more: those that could are gone, or

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { packBatch, readPacked, textOf } from '../../../coordinator/results/packing.ts';
+import { packBatch, readPacked, textOf } from '../../../coordinator/results/packed-batch.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import {
   type Batch,

@@ -1,8 +1,8 @@
 import Fastify, { type FastifyInstance } from 'fastify';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { restServerOptions } from '../../../coordinator/api/routes.ts';
+import { enrolmentRoute } from '../../../coordinator/enrolment/operations.ts';
 import type { AnonymousCaller } from '../../../coordinator/gate/caller.ts';
-import { enrolmentRoute } from '../../../coordinator/probes/enrolment.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { enrolmentPath } from '../../../shared/bus/identity.ts';

@@ -11,11 +11,11 @@ import {
 } from '../../shared/checks/assignment.ts';
 import type { Sql } from '../database/connect.ts';
 import { type AssignedRow, assignedRows, openMonitorLines } from '../monitors/queries.ts';
-import { chosenPlaces } from './assignments.ts';
-import type { Directory } from './directory.ts';
-import type { KeyOf } from './identities.ts';
-import type { Present } from './presence.ts';
-import { keyPlaceOf, type ProbeRow } from './queries.ts';
+import type { Directory } from '../probes/directory.ts';
+import type { KeyOf } from '../probes/identities.ts';
+import type { Present } from '../probes/presence.ts';
+import { keyPlaceOf, type ProbeRow } from '../probes/queries.ts';
+import { chosenPlaces } from './publishing.ts';
 
 /**
  * Compares what each probe reports to hold with what the database wants it to hold. A difference in

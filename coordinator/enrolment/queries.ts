@@ -1,7 +1,7 @@
 import type { Continent } from '../../shared/base/continents.ts';
 import type { Queryable } from '../database/connect.ts';
-import { keepPlace, type NamedPlace, placeOf } from './places.ts';
-import type { NamedProbe } from './queries.ts';
+import { keepPlace, type NamedPlace, placeOf } from '../probes/places.ts';
+import type { NamedProbe } from '../probes/queries.ts';
 
 /**
  * Join tokens: each makes one host one probe, within an hour. Only a token's fingerprint is stored.

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
+import { createTestRuns, type TestRuns } from '../../../coordinator/assignments/test-runs.ts';
 import { verdictOf } from '../../../coordinator/monitors/test-run.ts';
-import { createTestRuns, type TestRuns } from '../../../coordinator/probes/test-runs.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import type { Message } from '../../../shared/bus/nats.ts';
 import { subjects } from '../../../shared/bus/subjects.ts';

@@ -17,8 +17,15 @@ import { refuseWhileEnding } from '../gate/roles.ts';
 import type { Gate } from '../gate/setup.ts';
 import { enforceLimit } from '../organisations/plans.ts';
 import { organisationById } from '../organisations/queries.ts';
+import * as contract from '../probes/contract.ts';
+import { keepPlace, type NamedPlace, placesOf, regionFrom } from '../probes/places.ts';
+import {
+  countPrivateProbes,
+  isProbeAlive,
+  isProbeNameTaken,
+  type NamedProbe,
+} from '../probes/queries.ts';
 import { isTokenText, newTokenText, shownPart } from '../tokens/authenticate.ts';
-import * as contract from './contract.ts';
 import {
   type InvitationRow,
   insertProbeInvitation,
@@ -28,9 +35,7 @@ import {
   probeInvitations,
   revokeProbeInvitation as revokeRow,
   spendProbeInvitation,
-} from './invitation-queries.ts';
-import { keepPlace, type NamedPlace, placesOf, regionFrom } from './places.ts';
-import { countPrivateProbes, isProbeAlive, isProbeNameTaken, type NamedProbe } from './queries.ts';
+} from './queries.ts';
 
 /** A token, a key and a proof take a few hundred bytes. */
 const maxBodyBytes = 8 * 1024;

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { MonitorRow } from '../../../coordinator/engine/queries.ts';
+import { bucketOfRow } from '../../../coordinator/assignments/envelopes.ts';
 import {
   type Assignments,
   createAssignments,
   createTombstones,
-} from '../../../coordinator/probes/assignments.ts';
-import { bucketOfRow } from '../../../coordinator/probes/envelopes.ts';
+} from '../../../coordinator/assignments/publishing.ts';
+import type { MonitorRow } from '../../../coordinator/engine/queries.ts';
 import type { ProbeRow } from '../../../coordinator/probes/queries.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { bucketLength } from '../../../shared/bus/envelope.ts';

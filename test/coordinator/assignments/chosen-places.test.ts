@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { chosenPlaces } from '../../../coordinator/assignments/publishing.ts';
 import { isRoutinePass } from '../../../coordinator/core/decide.ts';
 import type { SeenResult } from '../../../coordinator/core/types.ts';
-import { chosenPlaces } from '../../../coordinator/probes/assignments.ts';
 
 const office = '00000000-0000-4000-8000-000000000001';
 
