@@ -1,6 +1,6 @@
-import { createECDH, createHmac, randomBytes } from 'node:crypto';
+import { createECDH, createHmac } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
-import type { Adapter, Configuration, Provider } from 'oidc-provider';
+import type { Adapter, Configuration, OIDCContext, Provider } from 'oidc-provider';
 import { isRecord } from '../../shared/base/json.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import type { Sql } from '../database/connect.ts';
@@ -140,14 +140,22 @@ async function nothing(): Promise<undefined> {
   return undefined;
 }
 
-/** Stores the library's objects as records of ours. */
-export function adapterFor(records: OauthRecords, ended: GrantEnded) {
+/**
+ * Stores the library's objects as records of ours. `successor`: the refresh token that follows the
+ * one of this request, if it used one.
+ */
+export function adapterFor(
+  records: OauthRecords,
+  ended: GrantEnded,
+  successor: () => string | undefined,
+) {
   return (model: string): Adapter =>
     model === 'Session'
       ? forgetful
       : {
           upsert: async (id, payload, expiresIn) => {
-            if (!(await records.write(model, id, { ...payload }, expiresIn)))
+            const its = model === 'RefreshToken' ? (successor() ?? id) : id;
+            if (!(await records.write(model, its, { ...payload }, expiresIn)))
               throw ended('the connection has ended');
           },
           find: (id) => records.read(model, id),
@@ -404,9 +412,20 @@ export async function createProvider(dependencies: ProviderDependencies): Promis
     overwrite: true,
   } as const;
   const scope = assistantScopes.join(' ');
+  const successorOf = await secrets.successors();
+  // A refresh token that is used again within the grace time returns the same successor: there is
+  // never a second chain without reuse detection.
+  const successor = (request: OIDCContext | undefined): string | undefined => {
+    const used = request?.entities.RotatedRefreshToken;
+    return used && successorOf(used.jti);
+  };
 
   const configuration: Configuration = {
-    adapter: adapterFor(records, (detail) => new errors.InvalidGrant(detail)),
+    adapter: adapterFor(
+      records,
+      (detail) => new errors.InvalidGrant(detail),
+      () => successor(OidcProvider.ctx?.oidc),
+    ),
     jwks: { keys: [await secrets.signingKey()] },
     cookies: {
       keys: [await secrets.cookieKey()],
@@ -509,15 +528,6 @@ export async function createProvider(dependencies: ProviderDependencies): Promis
     },
   };
   const provider = new OidcProvider(baseUrl, configuration);
-  const successorOf = await secrets.successors();
-  // A refresh token that is used again within the grace time returns the same successor: there is
-  // never a second chain without reuse detection.
-  Object.defineProperty(provider.RefreshToken.prototype, 'generateTokenId', {
-    value: (): string => {
-      const used = OidcProvider.ctx?.oidc.entities.RotatedRefreshToken;
-      return used === undefined ? randomBytes(32).toString('base64url') : successorOf(used.jti);
-    },
-  });
   // BASE_URL says who we are: the requests passed to the library say so, whatever they contained.
   provider.proxy = true;
   // The library always announces an identity scope and other response types, which are not
@@ -530,6 +540,9 @@ export async function createProvider(dependencies: ProviderDependencies): Promis
         scopes_supported: assistantScopes,
         response_modes_supported: ['query'],
       };
+    const token = successor(ctx.oidc);
+    if (token !== undefined && isRecord(ctx.body) && 'refresh_token' in ctx.body)
+      ctx.body = { ...ctx.body, refresh_token: token };
   });
   return provider;
 }
