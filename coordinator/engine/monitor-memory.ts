@@ -55,7 +55,9 @@ export type MonitorRow = {
 
 /**
  * The monitors of a partition, in memory. An up monitor is a row of numbers; its state is built
- * from it on demand. As objects, a hundred thousand of them would take four times the memory.
+ * from it on demand. As objects, 10,000 of them take 2 to 7 % more of the process, a hundred
+ * thousand four times the memory, and at full speed a result takes twice the CPU (11.3 µs, and so
+ * 5.5). Tests compare both forms.
  */
 export type Monitors = {
   readonly size: () => number;
