@@ -1,5 +1,4 @@
-import type { Assignment } from '../../shared/checks/assignment.ts';
-import { type PingSettings, pingSettings } from '../../shared/checks/heartbeat/config.ts';
+import { pingSettings } from '../../shared/checks/heartbeat/config.ts';
 import { canReckonSchedules } from '../../shared/checks/heartbeat/schedule.ts';
 import type { PingState } from '../../shared/checks/heartbeat/state.ts';
 import { type Judgement, judgePings, nextRecheckAt } from '../../shared/checks/heartbeat/state.ts';
@@ -27,13 +26,6 @@ const unjudgedMs = 60_000;
 
 /** Judges a heartbeat at this moment, from what this very probe reads on the bus (rule 20). */
 export function createHeartbeatCheck({ view, onJudged }: HeartbeatDependencies): Check {
-  const known = new WeakMap<Assignment, PingSettings>();
-  const termsOf = (assignment: Assignment): PingSettings => {
-    const found = known.get(assignment) ?? pingSettings(assignment);
-    known.set(assignment, found);
-    return found;
-  };
-
   return async ({ assignment, started_at }) => {
     const { organisation, monitor, config_version } = assignment;
     const state = await view.read(organisation, monitor);
@@ -53,7 +45,7 @@ export function createHeartbeatCheck({ view, onJudged }: HeartbeatDependencies):
     // Judges as of the start of the check, which is the time of its result. A deadline that passed
     // while the view was read belongs to the next check; otherwise the outage would get a time
     // before its deadline.
-    const terms = termsOf(assignment);
+    const terms = pingSettings(assignment);
     if (terms.schedule !== null && !canReckonSchedules()) {
       onJudged(monitor, started_at + unjudgedMs);
       const evidence = { schedule: terms.schedule.text, node: process.versions.node };

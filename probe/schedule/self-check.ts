@@ -209,14 +209,8 @@ export function createSelfCheck(deps: {
   };
 }
 
-const hosts = new WeakMap<Assignment, string>();
-
 export function hostOf(assignment: Assignment): string {
-  const known = hosts.get(assignment);
-  if (known !== undefined) return known;
-  const host = hostsOf[assignment.kind](assignment);
-  hosts.set(assignment, host);
-  return host;
+  return hostsOf[assignment.kind](assignment);
 }
 
 /** The name of the target's host. Reaching a host of another name vouches for the probe. */
