@@ -15,6 +15,8 @@ import {
 } from '../web/forms.ts';
 import { type Html, html, icon, type Part, query, safeUrl } from '../web/html.ts';
 import {
+  forAnyone,
+  forPersons,
   type MembersRequest,
   type Page,
   type PageAnswer,
@@ -232,23 +234,18 @@ export const connectionPages = actPages(
 
 const noStore = { 'cache-control': 'no-store' };
 
-export const connectPage: Page = {
-  method: 'GET',
-  path: '/connect/:secret',
-  needs: 'person',
-  answer: async (request) => {
-    const { askOwn, path, cookies, signedIn, with: instruments } = request;
-    const asked = await instruments.consents.asked({ id: path.secret ?? '', cookies });
-    if (!asked) return over();
-    const { items } = await askOwn(listOwnOrganisations);
-    if (items.length === 0) return nowhere();
-    const organisation_id = signedIn.caller?.organisation.id ?? '';
-    return (
-      proofFirst(request) ??
-      consentPage(request, asked, items, freshForm(formOf({ organisation_id, scope: 'read' })))
-    );
-  },
-};
+export const connectPage = forPersons.get('/connect/:secret', async (request) => {
+  const { askOwn, path, cookies, signedIn, with: instruments } = request;
+  const asked = await instruments.consents.asked({ id: path.secret ?? '', cookies });
+  if (!asked) return over();
+  const { items } = await askOwn(listOwnOrganisations);
+  if (items.length === 0) return nowhere();
+  const organisation_id = signedIn.caller?.organisation.id ?? '';
+  return (
+    proofFirst(request) ??
+    consentPage(request, asked, items, freshForm(formOf({ organisation_id, scope: 'read' })))
+  );
+});
 
 function over(): ShownPage {
   return saying(
@@ -404,22 +401,17 @@ function permission(asked: AskedConsent, own: readonly Own[], state: FormState):
   });
 }
 
-export const connect: Page = {
-  method: 'POST',
-  path: '/connect/:secret',
-  needs: 'person',
-  answer: async (request) => {
-    const { form, path, cookies, with: instruments } = request;
-    const of = { id: path.secret ?? '', cookies };
-    const asked = await instruments.consents.asked(of);
-    if (!asked) return over();
-    if (form.value('act') === 'allow') return connected(request, asked);
-    const to = await instruments.consents.refuse(of);
-    return to === undefined
-      ? over()
-      : goOn(to, `${asked.client} is not connected`, 'You refused its request.');
-  },
-};
+export const connect = forPersons.post('/connect/:secret', async (request) => {
+  const { form, path, cookies, with: instruments } = request;
+  const of = { id: path.secret ?? '', cookies };
+  const asked = await instruments.consents.asked(of);
+  if (!asked) return over();
+  if (form.value('act') === 'allow') return connected(request, asked);
+  const to = await instruments.consents.refuse(of);
+  return to === undefined
+    ? over()
+    : goOn(to, `${asked.client} is not connected`, 'You refused its request.');
+});
 
 async function connected(request: PersonsRequest, asked: AskedConsent): Promise<PageAnswer> {
   const { askOwn, form, path, cookies, signedIn, with: instruments } = request;
@@ -495,18 +487,13 @@ const failures: Readonly<Record<string, readonly [string, string]>> = {
  * A failure that could not be reported to the client. The words are ours, whatever the address
  * says.
  */
-export const connectFailed: Page = {
-  method: 'GET',
-  path: '/connect/failed',
-  needs: 'nobody',
-  answer: ({ query }) => {
-    const why = query.why ?? '';
-    const [sentence, words] = (Object.hasOwn(failures, why) ? failures[why] : undefined) ?? [
-      'The assistant could not be connected',
-      'Its request was not valid or has expired. Start again in the assistant.',
-    ];
-    return saying('Not connected', sentence, words, 400);
-  },
-};
+export const connectFailed = forAnyone.get('/connect/failed', ({ query }) => {
+  const why = query.why ?? '';
+  const [sentence, words] = (Object.hasOwn(failures, why) ? failures[why] : undefined) ?? [
+    'The assistant could not be connected',
+    'Its request was not valid or has expired. Start again in the assistant.',
+  ];
+  return saying('Not connected', sentence, words, 400);
+});
 
 export const connectPages: readonly Page[] = [connectFailed, connectPage, connect];

@@ -21,7 +21,14 @@ import {
   textField,
 } from '../web/forms.ts';
 import { type Html, html, icon } from '../web/html.ts';
-import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../web/page.ts';
+import {
+  forMembers,
+  type MembersRequest,
+  type Page,
+  type PageAnswer,
+  seeOther,
+  show,
+} from '../web/page.ts';
 import { acts, table } from '../web/tables.ts';
 
 const trail = [{ href: '/probes', name: 'Probes' }];
@@ -55,16 +62,11 @@ export async function openInvitations(request: MembersRequest): Promise<Html | n
   `;
 }
 
-export const invitePage: Page = {
-  method: 'GET',
-  path: '/probes/invite',
-  needs: 'member',
-  answer: async (request) => {
-    refuseUnlessMay(request, inviteProbe);
-    const blank = freshForm(formOf({ name: '', place: '', continent: 'Europe' }));
-    return proofFirst(request) ?? probeInvitationsForm(await placesFrom(request), blank);
-  },
-};
+export const invitePage = forMembers.get('/probes/invite', async (request) => {
+  refuseUnlessMay(request, inviteProbe);
+  const blank = freshForm(formOf({ name: '', place: '', continent: 'Europe' }));
+  return proofFirst(request) ?? probeInvitationsForm(await placesFrom(request), blank);
+});
 
 type Place = OutputOf<typeof getMonitorChoices>['places'][number];
 
@@ -130,25 +132,16 @@ async function placesFrom(request: MembersRequest): Promise<readonly Place[]> {
   return (await request.ask(getMonitorChoices)).places;
 }
 
-export const invite: Page = {
-  method: 'POST',
-  path: '/probes/invite',
-  needs: 'member',
-  answer: async (request) => {
-    const { form: sent, ask } = request;
-    const place = sent.value('place') || null;
-    const where = place === null ? { continent: sent.value('continent') ?? '' } : { place };
-    const input = { name: sent.value('name') ?? '', ...where };
-    const tried = await attempt(sent, () => ask(inviteProbe, input), [
-      'name',
-      'place',
-      'continent',
-    ]);
-    return 'refused' in tried
-      ? probeInvitationsForm(await placesFrom(request), tried.refused)
-      : made(request, tried.done);
-  },
-};
+export const invite = forMembers.post('/probes/invite', async (request) => {
+  const { form: sent, ask } = request;
+  const place = sent.value('place') || null;
+  const where = place === null ? { continent: sent.value('continent') ?? '' } : { place };
+  const input = { name: sent.value('name') ?? '', ...where };
+  const tried = await attempt(sent, () => ask(inviteProbe, input), ['name', 'place', 'continent']);
+  return 'refused' in tried
+    ? probeInvitationsForm(await placesFrom(request), tried.refused)
+    : made(request, tried.done);
+});
 
 /** The command, shown only once, and its progress as it happens. */
 async function made(
@@ -264,11 +257,9 @@ async function standing(
   };
 }
 
-export const invitationPage: Page = {
-  method: 'GET',
-  path: '/probes/invitations/:probe_invitation_id',
-  needs: 'member',
-  answer: async (request) => {
+export const invitationPage = forMembers.get(
+  '/probes/invitations/:probe_invitation_id',
+  async (request) => {
     refuseUnlessMay(request, listProbeInvitations);
     const { items } = await request.ask(listProbeInvitations, { limit: '200' });
     const invitation = items.find(({ id }) => id === request.path.probe_invitation_id);
@@ -289,16 +280,14 @@ export const invitationPage: Page = {
       `,
     });
   },
-};
+);
 
-export const withdraw: Page = {
-  method: 'POST',
-  path: '/probes/invitations/:probe_invitation_id/withdraw',
-  needs: 'member',
-  answer: async ({ ask, path }) => {
+export const withdraw = forMembers.post(
+  '/probes/invitations/:probe_invitation_id/withdraw',
+  async ({ ask, path }) => {
     await ask(revokeProbeInvitation, { probe_invitation_id: path.probe_invitation_id });
     return seeOther('/probes', { said: 'Invitation revoked. Its token no longer works.' });
   },
-};
+);
 
 export const probeInvitationPages: readonly Page[] = [invitePage, invite, invitationPage, withdraw];

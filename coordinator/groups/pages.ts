@@ -18,7 +18,14 @@ import {
   textField,
 } from '../web/forms.ts';
 import { type Html, html, icon, joined, type Part, safeUrl } from '../web/html.ts';
-import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../web/page.ts';
+import {
+  forMembers,
+  type MembersRequest,
+  type Page,
+  type PageAnswer,
+  seeOther,
+  show,
+} from '../web/page.ts';
 import { number, stepTable } from '../web/tables.ts';
 import { groupRows, listGroupStatuses, listMonitorsOutside, showGroup } from './contract.ts';
 
@@ -52,12 +59,7 @@ export function countsText(group: GroupStatus): string {
 const below =
   'A group has the worst status of the monitors that count in it. Channels, maintenance and status pages can be for a whole group.';
 
-const listPage: Page = {
-  method: 'GET',
-  path: '/groups',
-  needs: 'member',
-  answer: (request) => pageOf(request, freshForm(request.form)),
-};
+const listPage = forMembers.get('/groups', (request) => pageOf(request, freshForm(request.form)));
 
 async function pageOf(request: MembersRequest, state: FormState): Promise<PageAnswer> {
   const { ask, may, query } = request;
@@ -150,39 +152,30 @@ function sentenceOf({ items, matching }: Listed): string {
 }
 
 /** If a group of that name exists, redirects to it. */
-const make: Page = {
-  method: 'POST',
-  path: '/groups',
-  needs: 'member',
-  answer: async (request) => {
-    refuseUnlessMay(request, createGroup);
-    const { ask, form } = request;
-    const tried = await attempt(form, () => ask(createGroup, { name: form.value('name') ?? '' }), [
-      'name',
-    ]);
-    if ('refused' in tried) return pageOf(request, tried.refused);
-    return seeOther(`/groups/${tried.done.id}`);
-  },
-};
+const make = forMembers.post('/groups', async (request) => {
+  refuseUnlessMay(request, createGroup);
+  const { ask, form } = request;
+  const tried = await attempt(form, () => ask(createGroup, { name: form.value('name') ?? '' }), [
+    'name',
+  ]);
+  if ('refused' in tried) return pageOf(request, tried.refused);
+  return seeOther(`/groups/${tried.done.id}`);
+});
 
 export const groupListPages: readonly Page[] = [listPage, make];
 
 const trail = [{ href: '/groups', name: 'Groups' }];
 
-const groupPage: Page = {
-  method: 'GET',
-  path: '/groups/:group_id',
-  needs: 'member',
-  answer: async (request) => {
-    const { ask, may, path } = request;
-    const group = await ask(showGroup, { group_id: path.group_id });
-    const view = viewOf({ group: group.id });
-    const monitors = await ask(listDashboard, inputOf(view));
-    return show({
-      title: group.status === 'down' ? `Down: ${group.name}` : group.name,
-      place: 'groups',
-      live: true,
-      main: html`
+const groupPage = forMembers.get('/groups/:group_id', async (request) => {
+  const { ask, may, path } = request;
+  const group = await ask(showGroup, { group_id: path.group_id });
+  const view = viewOf({ group: group.id });
+  const monitors = await ask(listDashboard, inputOf(view));
+  return show({
+    title: group.status === 'down' ? `Down: ${group.name}` : group.name,
+    place: 'groups',
+    live: true,
+    main: html`
         <div class="stack">
           ${heading({
             sentence: groupSentenceOf(group),
@@ -214,9 +207,8 @@ const groupPage: Page = {
           ${usesOf(group)}
         </div>
       `,
-    });
-  },
-};
+  });
+});
 
 type GroupDetail = OutputOf<typeof showGroup>;
 
@@ -274,15 +266,10 @@ function named(items: GroupDetail['windows'], folder: string): readonly Part[] {
   );
 }
 
-const addPage: Page = {
-  method: 'GET',
-  path: '/groups/:group_id/add',
-  needs: 'member',
-  answer: async (request) => {
-    const { group, items } = await addSubject(request);
-    return addForm(group, items, freshForm(request.form));
-  },
-};
+const addPage = forMembers.get('/groups/:group_id/add', async (request) => {
+  const { group, items } = await addSubject(request);
+  return addForm(group, items, freshForm(request.form));
+});
 
 async function addSubject(request: MembersRequest) {
   const { ask, path } = request;
@@ -351,36 +338,26 @@ function trailTo({ id, name }: Pick<Group, 'id' | 'name'>) {
   return [...trail, { href: `/groups/${id}`, name }];
 }
 
-const addPosted: Page = {
-  method: 'POST',
-  path: '/groups/:group_id/add',
-  needs: 'member',
-  answer: async (request) => {
-    const { group, items } = await addSubject(request);
-    const { form, ask } = request;
-    const monitors = form.values('monitors[]');
-    const tried = await attempt(
-      form,
-      () => ask(changeMonitors, { monitors, change: 'group', group: group.id }),
-      ['monitors'],
-    );
-    if ('refused' in tried) return addForm(group, items, tried.refused);
-    const { changed } = tried.done;
-    return seeOther(`/groups/${group.id}`, {
-      said: changed === 1 ? 'One monitor added.' : `${changed} monitors added.`,
-    });
-  },
-};
+const addPosted = forMembers.post('/groups/:group_id/add', async (request) => {
+  const { group, items } = await addSubject(request);
+  const { form, ask } = request;
+  const monitors = form.values('monitors[]');
+  const tried = await attempt(
+    form,
+    () => ask(changeMonitors, { monitors, change: 'group', group: group.id }),
+    ['monitors'],
+  );
+  if ('refused' in tried) return addForm(group, items, tried.refused);
+  const { changed } = tried.done;
+  return seeOther(`/groups/${group.id}`, {
+    said: changed === 1 ? 'One monitor added.' : `${changed} monitors added.`,
+  });
+});
 
-const editPage: Page = {
-  method: 'GET',
-  path: '/groups/:group_id/edit',
-  needs: 'member',
-  answer: async (request) => {
-    const group = await groupTo(request, updateGroup);
-    return editForm(group, freshForm(formOf({ name: group.name, description: group.description })));
-  },
-};
+const editPage = forMembers.get('/groups/:group_id/edit', async (request) => {
+  const group = await groupTo(request, updateGroup);
+  return editForm(group, freshForm(formOf({ name: group.name, description: group.description })));
+});
 
 async function groupTo(
   request: MembersRequest,
@@ -415,23 +392,18 @@ function editForm(group: Group, state: FormState): PageAnswer {
   });
 }
 
-const editPosted: Page = {
-  method: 'POST',
-  path: '/groups/:group_id/edit',
-  needs: 'member',
-  answer: async (request) => {
-    const group = await groupTo(request, updateGroup);
-    const { form, ask } = request;
-    const input = {
-      group_id: group.id,
-      name: form.value('name') ?? '',
-      description: form.value('description') ?? '',
-    };
-    const tried = await attempt(form, () => ask(updateGroup, input), ['name', 'description']);
-    if ('refused' in tried) return editForm(group, tried.refused);
-    return seeOther(`/groups/${group.id}`, { said: 'Group saved.' });
-  },
-};
+const editPosted = forMembers.post('/groups/:group_id/edit', async (request) => {
+  const group = await groupTo(request, updateGroup);
+  const { form, ask } = request;
+  const input = {
+    group_id: group.id,
+    name: form.value('name') ?? '',
+    description: form.value('description') ?? '',
+  };
+  const tried = await attempt(form, () => ask(updateGroup, input), ['name', 'description']);
+  if ('refused' in tried) return editForm(group, tried.refused);
+  return seeOther(`/groups/${group.id}`, { said: 'Group saved.' });
+});
 
 const deletePages = actPages(
   '/groups/:group_id/delete',

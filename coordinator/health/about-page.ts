@@ -2,7 +2,7 @@ import { durationText } from '../../shared/base/time.ts';
 import { spark } from '../web/charts.ts';
 import { countText, heading, msText } from '../web/elements.ts';
 import { type Html, html, type Part } from '../web/html.ts';
-import { type Page, show } from '../web/page.ts';
+import { forAnyone, show } from '../web/page.ts';
 import { table } from '../web/tables.ts';
 import { timesIn } from '../web/times.ts';
 
@@ -25,25 +25,21 @@ const tableDays = 30;
  * The service record of the installation, day by day, counted automatically: open to whom the
  * operator chooses.
  */
-export const about: Page = {
-  method: 'GET',
-  path: '/about',
-  needs: 'nobody',
-  answer: ({ signedIn, with: { ownRecord }, now }) => {
-    const seen = ownRecord(signedIn !== undefined);
-    if (seen === undefined) return nothing;
-    const { days, sum } = seen;
-    const times = timesIn('UTC', now);
-    const line = spark(
-      // A day without an outage says nothing about how long one takes.
-      days.flatMap(({ p95_ms }) => p95_ms ?? []),
-      'From the first failing check to the confirmed outage, 95th percentile of each day',
-    );
-    return show({
-      title: 'Service status',
-      frame: 'bare',
-      headers: { 'cache-control': 'no-store' },
-      main: html`
+export const about = forAnyone.get('/about', ({ signedIn, with: { ownRecord }, now }) => {
+  const seen = ownRecord(signedIn !== undefined);
+  if (seen === undefined) return nothing;
+  const { days, sum } = seen;
+  const times = timesIn('UTC', now);
+  const line = spark(
+    // A day without an outage says nothing about how long one takes.
+    days.flatMap(({ p95_ms }) => p95_ms ?? []),
+    'From the first failing check to the confirmed outage, 95th percentile of each day',
+  );
+  return show({
+    title: 'Service status',
+    frame: 'bare',
+    headers: { 'cache-control': 'no-store' },
+    main: html`
         <div class="stack shared">
           ${heading({
             sentence: 'Service status',
@@ -121,9 +117,8 @@ export const about: Page = {
           }
         </div>
       `,
-    });
-  },
-};
+  });
+});
 
 function figure(label: string, value: Part, note: Part): Html {
   return html`

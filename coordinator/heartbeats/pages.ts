@@ -9,51 +9,43 @@ import { copyable, heading, linkButton, moreLink } from '../web/elements.ts';
 import { formOf } from '../web/form-data.ts';
 import { attempt, type FormState, formSummary, freshForm, textField } from '../web/forms.ts';
 import { type Html, html, query } from '../web/html.ts';
-import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../web/page.ts';
+import {
+  forMembers,
+  type MembersRequest,
+  type Page,
+  type PageAnswer,
+  seeOther,
+  show,
+} from '../web/page.ts';
 import { acts, stepTable } from '../web/tables.ts';
 
 type Made = OutputOf<typeof createPingKey>;
 
 /** Ping keys, the form of a new one below them; the key itself is shown once, by its answer. */
-export const pingKeysPage: Page = {
-  method: 'GET',
-  path: '/ping-keys',
-  needs: 'member',
-  answer: (request) => list(request, freshForm(formOf({}))),
-};
+export const pingKeysPage = forMembers.get('/ping-keys', (request) =>
+  list(request, freshForm(formOf({}))),
+);
 
-export const makePingKey: Page = {
-  method: 'POST',
-  path: '/ping-keys',
-  needs: 'member',
-  answer: async (request) => {
-    const { form: sent, ask } = request;
-    const tried = await attempt(
-      sent,
-      () => ask(createPingKey, { name: sent.value('name') ?? '' }),
-      ['name'],
-    );
-    return 'refused' in tried ? list(request, tried.refused) : made(tried.done);
-  },
-};
+export const makePingKey = forMembers.post('/ping-keys', async (request) => {
+  const { form: sent, ask } = request;
+  const tried = await attempt(sent, () => ask(createPingKey, { name: sent.value('name') ?? '' }), [
+    'name',
+  ]);
+  return 'refused' in tried ? list(request, tried.refused) : made(tried.done);
+});
 
-export const replacePingKey: Page = {
-  method: 'POST',
-  path: '/ping-keys/:ping_key_id/rotate',
-  needs: 'member',
-  answer: async ({ ask, path }) =>
-    made(await ask(rotatePingKey, { ping_key_id: path.ping_key_id })),
-};
+export const replacePingKey = forMembers.post(
+  '/ping-keys/:ping_key_id/rotate',
+  async ({ ask, path }) => made(await ask(rotatePingKey, { ping_key_id: path.ping_key_id })),
+);
 
-export const endingPingKey: Page = {
-  method: 'POST',
-  path: '/ping-keys/:ping_key_id/end',
-  needs: 'member',
-  answer: async ({ ask, path }) => {
+export const endingPingKey = forMembers.post(
+  '/ping-keys/:ping_key_id/end',
+  async ({ ask, path }) => {
     await ask(endPingKey, { ping_key_id: path.ping_key_id });
     return seeOther('/ping-keys', { said: 'Ping key ended.' });
   },
-};
+);
 
 export const pingKeyPages: readonly Page[] = [
   pingKeysPage,

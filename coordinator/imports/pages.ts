@@ -19,7 +19,14 @@ import {
   textField,
 } from '../web/forms.ts';
 import { type Html, html, query } from '../web/html.ts';
-import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../web/page.ts';
+import {
+  forMembers,
+  type MembersRequest,
+  type Page,
+  type PageAnswer,
+  seeOther,
+  show,
+} from '../web/page.ts';
 import { table } from '../web/tables.ts';
 import { applyImport, previewImport, showImport, undoImport } from './contract.ts';
 
@@ -28,15 +35,10 @@ type Import = OutputOf<typeof showImport>;
 const trail = [{ href: '/', name: 'Monitors' }];
 
 /** Where from, and a file or a key. */
-const importPage: Page = {
-  method: 'GET',
-  path: '/import',
-  needs: 'member',
-  answer: (request) => {
-    refuseUnlessMay(request, previewImport);
-    return choose(request, freshForm(formOf({})));
-  },
-};
+const importPage = forMembers.get('/import', (request) => {
+  refuseUnlessMay(request, previewImport);
+  return choose(request, freshForm(formOf({})));
+});
 
 const importFile: Page = {
   method: 'POST',
@@ -49,32 +51,20 @@ const importFile: Page = {
   },
 };
 
-const importByKey: Page = {
-  method: 'POST',
-  path: '/import/key',
-  needs: 'member',
-  answer: (request) => {
-    const { form } = request;
-    const url = form.value('url')?.trim() || null;
-    return preview(request, { key: form.value('key') ?? '', url });
-  },
-};
+const importByKey = forMembers.post('/import/key', (request) => {
+  const { form } = request;
+  const url = form.value('url')?.trim() || null;
+  return preview(request, { key: form.value('key') ?? '', url });
+});
 
-const draftPage: Page = {
-  method: 'GET',
-  path: '/import/:import_id',
-  needs: 'member',
-  answer: async ({ ask, path, ...request }) => {
-    const found = await ask(showImport, { import_id: path.import_id });
-    return shown(found, request, freshForm(formOf({})));
-  },
-};
+const draftPage = forMembers.get('/import/:import_id', async ({ ask, path, ...request }) => {
+  const found = await ask(showImport, { import_id: path.import_id });
+  return shown(found, request, freshForm(formOf({})));
+});
 
-const applyDraft: Page = {
-  method: 'POST',
-  path: '/import/:import_id/apply',
-  needs: 'member',
-  answer: async ({ ask, path, form, ...request }) => {
+const applyDraft = forMembers.post(
+  '/import/:import_id/apply',
+  async ({ ask, path, form, ...request }) => {
     const { import_id } = path;
     const values = Object.fromEntries(form.names.map((name) => [name, form.value(name) ?? '']));
     const tried = await attempt(form, () => ask(applyImport, { import_id, values }));
@@ -82,17 +72,12 @@ const applyDraft: Page = {
       return shown(await ask(showImport, { import_id }), request, tried.refused);
     return seeOther(`/import/${import_id}`, { said: 'Imported.' });
   },
-};
+);
 
-const undoIt: Page = {
-  method: 'POST',
-  path: '/import/:import_id/undo',
-  needs: 'member',
-  answer: async ({ ask, path: { import_id } }) => {
-    await ask(undoImport, { import_id });
-    return seeOther(`/import/${import_id}`, { said: 'Import undone.' });
-  },
-};
+const undoIt = forMembers.post('/import/:import_id/undo', async ({ ask, path: { import_id } }) => {
+  await ask(undoImport, { import_id });
+  return seeOther(`/import/${import_id}`, { said: 'Import undone.' });
+});
 
 export const importPages: readonly Page[] = [
   importPage,

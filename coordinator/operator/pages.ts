@@ -11,7 +11,7 @@ import {
   stateMark,
 } from '../web/elements.ts';
 import { type Html, html, icon, type Part, query } from '../web/html.ts';
-import { type OperatorsRequest, type Page, seeOther, show } from '../web/page.ts';
+import { forOperators, type OperatorsRequest, seeOther, show } from '../web/page.ts';
 import { table } from '../web/tables.ts';
 import {
   dropSetAside,
@@ -30,11 +30,9 @@ const path = '/operator/set-aside/:set_aside_id';
 const maxShown = 20_000;
 
 /** One message that was set aside, with what can be done about it. */
-export const setAsidePage: Page = {
-  method: 'GET',
+export const setAsidePage = forOperators.get(
   path,
-  needs: 'operator',
-  answer: async ({ askHouse, path: { set_aside_id }, times }) => {
+  async ({ askHouse, path: { set_aside_id }, times }) => {
     const { id, subject, reason, at, bytes, attempts, retry_asked_at, data, encoding } =
       await askHouse(showSetAside, { set_aside_id });
     return show({
@@ -109,24 +107,20 @@ export const setAsidePage: Page = {
       `,
     });
   },
-};
+);
 
 /** At the address of the page, so that proving one's identity leads back to it. */
-export const dropSetAsidePage: Page = {
-  method: 'POST',
+export const dropSetAsidePage = forOperators.post(
   path,
-  needs: 'operator',
-  answer: async ({ askHouse, path: { set_aside_id } }) => {
+  async ({ askHouse, path: { set_aside_id } }) => {
     await askHouse(dropSetAside, { set_aside_id });
     return seeOther('/operator', { said: `Message ${set_aside_id} deleted.` });
   },
-};
+);
 
-export const retrySetAsidePage: Page = {
-  method: 'POST',
-  path: `${path}/retry`,
-  needs: 'operator',
-  answer: async ({ askHouse, path: { set_aside_id } }) => {
+export const retrySetAsidePage = forOperators.post(
+  `${path}/retry`,
+  async ({ askHouse, path: { set_aside_id } }) => {
     const { asked } = await askHouse(retrySetAside, { set_aside_id });
     const said =
       asked.length > 0
@@ -134,7 +128,7 @@ export const retrySetAsidePage: Page = {
         : 'is already waiting for a retry, or cannot be retried';
     return seeOther('/operator', { said: `Message ${set_aside_id} ${said}.` });
   },
-};
+);
 
 /** For lists that can grow long; the commands show all. */
 const maxRows = 50;
@@ -152,24 +146,20 @@ const kinds: Readonly<Record<Kind, string>> = {
 };
 
 /** What the operator wants to know about the installation, urgent things first. */
-export const operatorPage: Page = {
-  method: 'GET',
-  path: '/operator',
-  needs: 'operator',
-  answer: async (request) => {
-    const { askHouse, query: asked } = request;
-    const [notices, figures, organisations, probes, refused, aside] = await Promise.all([
-      askHouse(listNotices),
-      askHouse(showFigures),
-      askHouse(listOrganisations, asked.cursor === undefined ? {} : { cursor: asked.cursor }),
-      askHouse(listAllProbes),
-      askHouse(listRefused),
-      askHouse(listSetAside),
-    ]);
-    return show({
-      title: notices.open > 0 ? `${notices.open} open · Operator` : 'Operator',
-      place: 'operator',
-      main: html`
+export const operatorPage = forOperators.get('/operator', async (request) => {
+  const { askHouse, query: asked } = request;
+  const [notices, figures, organisations, probes, refused, aside] = await Promise.all([
+    askHouse(listNotices),
+    askHouse(showFigures),
+    askHouse(listOrganisations, asked.cursor === undefined ? {} : { cursor: asked.cursor }),
+    askHouse(listAllProbes),
+    askHouse(listRefused),
+    askHouse(listSetAside),
+  ]);
+  return show({
+    title: notices.open > 0 ? `${notices.open} open · Operator` : 'Operator',
+    place: 'operator',
+    main: html`
         ${heading({
           sentence: sentenceOf(notices.open, aside.count),
           below: 'The whole installation. Only operators see this page.',
@@ -183,9 +173,8 @@ export const operatorPage: Page = {
         ${refusedOf(refused, request)}
         ${setAsideOf(aside, request)}
       `,
-    });
-  },
-};
+  });
+});
 
 function sentenceOf(open: number, aside: number): string {
   const parts = [

@@ -14,7 +14,14 @@ import {
   typed,
 } from '../web/forms.ts';
 import { type Html, html, icon, safeUrl } from '../web/html.ts';
-import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../web/page.ts';
+import {
+  forMembers,
+  type MembersRequest,
+  type Page,
+  type PageAnswer,
+  seeOther,
+  show,
+} from '../web/page.ts';
 import { showOwnProbe } from './contract.ts';
 
 /** At most this many are named; owners of more know what they are. */
@@ -23,32 +30,22 @@ const mostNamed = 10;
 const path = '/probes/:probe_id/end';
 
 export const probeEndPages: readonly Page[] = [
-  {
-    method: 'GET',
-    path,
-    needs: 'member',
-    answer: async (request) => form(await probeOf(request), freshForm(request.form)),
-  },
-  {
-    method: 'POST',
-    path,
-    needs: 'member',
-    answer: async (request) => {
-      const probe = await probeOf(request);
-      const { form: sent, ask } = request;
-      if (typed(sent.value('name') ?? '') !== typed(probe.name))
-        return form(probe, {
-          form: sent,
-          faults: new Map([['name', 'The name does not match.']]),
-          objections: [],
-          status: 400,
-        });
-      await ask(endProbe, { probe_id: probe.id });
-      return seeOther('/probes', {
-        said: `Probe ${probe.name} deleted.`,
+  forMembers.get(path, async (request) => form(await probeOf(request), freshForm(request.form))),
+  forMembers.post(path, async (request) => {
+    const probe = await probeOf(request);
+    const { form: sent, ask } = request;
+    if (typed(sent.value('name') ?? '') !== typed(probe.name))
+      return form(probe, {
+        form: sent,
+        faults: new Map([['name', 'The name does not match.']]),
+        objections: [],
+        status: 400,
       });
-    },
-  },
+    await ask(endProbe, { probe_id: probe.id });
+    return seeOther('/probes', {
+      said: `Probe ${probe.name} deleted.`,
+    });
+  }),
 ];
 
 type Probe = OutputOf<typeof showOwnProbe>;
@@ -148,29 +145,25 @@ const locationWords: Readonly<Record<string, string>> = {
 const mostProbes = '200';
 
 /** The probes, and reasons to trust them. */
-export const probesPage: Page = {
-  method: 'GET',
-  path: '/probes',
-  needs: 'member',
-  answer: async (request) => {
-    const { items } = await request.ask(listProbes, { limit: mostProbes });
-    const invitations = await openInvitations(request);
-    const add =
-      request.may(inviteProbe) &&
-      linkButton('/probes/invite', 'Add private probe', { symbol: 'add' });
-    const continents = byContinent(items);
-    // A private probe sees its own side, and confirms nothing for its continent.
-    const open = items.filter((each) => !each.private);
-    const heard = new Set(open.filter(isWell).map(({ continent }) => continent)).size;
-    const sentence = sentenceOf(items, heard);
-    const below =
-      'An outage counts only when a second continent confirms it. Probes that disagree with the others are ignored.';
-    if (items.length === 0)
-      return show({
-        title: 'Probes',
-        place: 'probes',
-        live: true,
-        main: html`
+export const probesPage = forMembers.get('/probes', async (request) => {
+  const { items } = await request.ask(listProbes, { limit: mostProbes });
+  const invitations = await openInvitations(request);
+  const add =
+    request.may(inviteProbe) &&
+    linkButton('/probes/invite', 'Add private probe', { symbol: 'add' });
+  const continents = byContinent(items);
+  // A private probe sees its own side, and confirms nothing for its continent.
+  const open = items.filter((each) => !each.private);
+  const heard = new Set(open.filter(isWell).map(({ continent }) => continent)).size;
+  const sentence = sentenceOf(items, heard);
+  const below =
+    'An outage counts only when a second continent confirms it. Probes that disagree with the others are ignored.';
+  if (items.length === 0)
+    return show({
+      title: 'Probes',
+      place: 'probes',
+      live: true,
+      main: html`
           ${heading({
             sentence: 'No probes yet',
             below: 'The operator of this installation adds them.',
@@ -178,13 +171,13 @@ export const probesPage: Page = {
           })}
           ${invitations}
         `,
-      });
-    const points = pointsOf(byContinent(open));
-    return show({
-      title: items.some((each) => each.state === 'lost') ? 'Probe offline' : 'Probes',
-      place: 'probes',
-      live: true,
-      main: html`
+    });
+  const points = pointsOf(byContinent(open));
+  return show({
+    title: items.some((each) => each.state === 'lost') ? 'Probe offline' : 'Probes',
+    place: 'probes',
+    live: true,
+    main: html`
         <div class="stack">
           ${heading({ sentence, below, actions: add })}
           ${
@@ -254,9 +247,8 @@ export const probesPage: Page = {
           </section>
         </div>
       `,
-    });
-  },
-};
+  });
+});
 
 function byContinent(items: readonly Checker[]): ReadonlyMap<string, readonly Checker[]> {
   const found = new Map<string, Checker[]>();

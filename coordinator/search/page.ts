@@ -23,7 +23,7 @@ import {
   safeUrl,
 } from '../web/html.ts';
 import { entries } from '../web/layout.ts';
-import { type MembersRequest, type Page, show } from '../web/page.ts';
+import { forMembers, type MembersRequest, show } from '../web/page.ts';
 import type { Times } from '../web/times.ts';
 import { listRecent, search } from './contract.ts';
 
@@ -145,17 +145,13 @@ const acts: readonly Act[] = [
 ];
 
 /** The search dialog of all pages, as a page of its own. */
-export const searchPage: Page = {
-  method: 'GET',
-  path: '/search',
-  needs: 'member',
-  answer: async (request) => {
-    const q = (request.query.q ?? '').slice(0, 200).trim();
-    const all = await found(request, q);
-    return show({
-      title: q === '' ? 'Search' : `${q}: search`,
-      place: 'search',
-      main: html`
+export const searchPage = forMembers.get('/search', async (request) => {
+  const q = (request.query.q ?? '').slice(0, 200).trim();
+  const all = await found(request, q);
+  return show({
+    title: q === '' ? 'Search' : `${q}: search`,
+    place: 'search',
+    main: html`
         ${heading({ sentence: 'Search' })}
         <form class="card row tight search-form" action="/search" role="search">
           <label class="unseen" for="q">Search or type a command</label>
@@ -180,9 +176,8 @@ export const searchPage: Page = {
           </div>
         </div>
       `,
-    });
-  },
-};
+  });
+});
 
 async function found(request: MembersRequest, q: string): Promise<readonly Html[]> {
   const { ask, times, cookies } = request;

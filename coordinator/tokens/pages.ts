@@ -15,7 +15,14 @@ import {
   textField,
 } from '../web/forms.ts';
 import { html, type Part, query } from '../web/html.ts';
-import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../web/page.ts';
+import {
+  forMembers,
+  type MembersRequest,
+  type Page,
+  type PageAnswer,
+  seeOther,
+  show,
+} from '../web/page.ts';
 import { acts, stepTable } from '../web/tables.ts';
 import { createToken, getToken, listTokens, revokeToken } from './contract.ts';
 
@@ -30,23 +37,19 @@ const nothing = html`
 `;
 
 /** Tokens: one's own, and for owners and admins everyone's. */
-export const tokensPage: Page = {
-  method: 'GET',
-  path: '/tokens',
-  needs: 'member',
-  answer: async (request) => {
-    const { ask, query: asked } = request;
-    const [{ items, next_cursor }, assistants] = await Promise.all([
-      ask(listTokens, asked.cursor === undefined ? {} : { cursor: asked.cursor }),
-      connectedAssistants(request),
-    ]);
-    const below = manages(request)
-      ? 'A token acts as the member who created it. It is revoked when they leave or change role.'
-      : 'These are your tokens. They are revoked when you leave or change role.';
-    return show({
-      title: 'API & assistants',
-      place: 'tokens',
-      main: html`
+export const tokensPage = forMembers.get('/tokens', async (request) => {
+  const { ask, query: asked } = request;
+  const [{ items, next_cursor }, assistants] = await Promise.all([
+    ask(listTokens, asked.cursor === undefined ? {} : { cursor: asked.cursor }),
+    connectedAssistants(request),
+  ]);
+  const below = manages(request)
+    ? 'A token acts as the member who created it. It is revoked when they leave or change role.'
+    : 'These are your tokens. They are revoked when you leave or change role.';
+  return show({
+    title: 'API & assistants',
+    place: 'tokens',
+    main: html`
         ${heading({
           sentence: 'API & assistants',
           below: html`
@@ -73,9 +76,8 @@ export const tokensPage: Page = {
         </section>
         ${assistants}
       `,
-    });
-  },
-};
+  });
+});
 
 function manages({ may }: MembersRequest): boolean {
   return may({ access: 'manage', whileEnding: true });
@@ -136,13 +138,11 @@ const lives = [
   [365, '1 year'],
 ] as const;
 
-export const newTokenPage: Page = {
-  method: 'GET',
-  path: '/tokens/new',
-  needs: 'member',
-  answer: (request) =>
+export const newTokenPage = forMembers.get(
+  '/tokens/new',
+  (request) =>
     proofFirst(request) ?? form(request, freshForm(formOf({ scope: 'read', expires_at: '' }))),
-};
+);
 
 function form(request: MembersRequest, state: FormState): PageAnswer {
   const { caller, now, times } = request;
@@ -259,26 +259,17 @@ function shown(
   });
 }
 
-export const makeToken: Page = {
-  method: 'POST',
-  path: '/tokens/new',
-  needs: 'member',
-  answer: async (request) => {
-    const { form: sent, ask } = request;
-    const ends = sent.value('expires_at') ?? '';
-    const input = {
-      name: sent.value('name') ?? '',
-      scope: sent.value('scope') ?? '',
-      ...(ends === '' ? {} : { expires_at: ends }),
-    };
-    const tried = await attempt(sent, () => ask(createToken, input), [
-      'name',
-      'scope',
-      'expires_at',
-    ]);
-    return 'refused' in tried ? form(request, tried.refused) : shown(request, tried.done);
-  },
-};
+export const makeToken = forMembers.post('/tokens/new', async (request) => {
+  const { form: sent, ask } = request;
+  const ends = sent.value('expires_at') ?? '';
+  const input = {
+    name: sent.value('name') ?? '',
+    scope: sent.value('scope') ?? '',
+    ...(ends === '' ? {} : { expires_at: ends }),
+  };
+  const tried = await attempt(sent, () => ask(createToken, input), ['name', 'scope', 'expires_at']);
+  return 'refused' in tried ? form(request, tried.refused) : shown(request, tried.done);
+});
 
 export const revokePages = actPages(
   '/tokens/:token_id/revoke',

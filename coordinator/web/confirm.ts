@@ -1,7 +1,7 @@
 import { type Heading, heading, linkButton } from './elements.ts';
 import { type FormState, formSummary } from './forms.ts';
 import { type Html, html, icon, type Part } from './html.ts';
-import { type Page, type Section, type ShownPage, show } from './page.ts';
+import { forMembers, type Page, type Section, type ShownPage, show } from './page.ts';
 
 type Question = {
   readonly title: string;
@@ -54,8 +54,5 @@ type Answer = Extract<Page, { needs: 'member' }>['answer'];
 
 /** The page that asks, and the act, at one address. */
 export function actPages(path: string, question: Answer, act: Answer): readonly Page[] {
-  return [
-    { method: 'GET', path, needs: 'member', answer: question },
-    { method: 'POST', path, needs: 'member', answer: act },
-  ];
+  return [forMembers.get(path, question), forMembers.post(path, act)];
 }

@@ -275,3 +275,38 @@ export type Page =
       readonly fromAnywhere?: true;
       readonly answer: (request: PublicRequest) => Promise<PageAnswer> | PageAnswer;
     });
+
+type Answer<Needed extends Page['needs']> = Extract<Page, { needs: Needed }>['answer'];
+
+/** Pages by whom they need: `forMembers.get('/groups', async (request) => …)`. */
+export const forMembers = both((method, path, answer: Answer<'member'>) => ({
+  method,
+  path,
+  needs: 'member',
+  answer,
+}));
+export const forPersons = both((method, path, answer: Answer<'person'>) => ({
+  method,
+  path,
+  needs: 'person',
+  answer,
+}));
+export const forOperators = both((method, path, answer: Answer<'operator'>) => ({
+  method,
+  path,
+  needs: 'operator',
+  answer,
+}));
+export const forAnyone = both((method, path, answer: Answer<'nobody'>) => ({
+  method,
+  path,
+  needs: 'nobody',
+  answer,
+}));
+
+function both<Given>(page: (method: Route['method'], path: string, answer: Given) => Page) {
+  return {
+    get: (path: string, answer: Given) => page('GET', path, answer),
+    post: (path: string, answer: Given) => page('POST', path, answer),
+  };
+}

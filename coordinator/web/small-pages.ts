@@ -2,14 +2,18 @@ import { heading } from './elements.ts';
 import { notFoundAnswer } from './failures.ts';
 import { type Html, html } from './html.ts';
 import { entries } from './layout.ts';
-import { keptChoices, type Page, type PageAnswer, seeOther, send, show } from './page.ts';
+import {
+  forAnyone,
+  forMembers,
+  keptChoices,
+  type Page,
+  type PageAnswer,
+  seeOther,
+  send,
+  show,
+} from './page.ts';
 
-export const favicon: Page = {
-  method: 'GET',
-  path: '/favicon.svg',
-  needs: 'nobody',
-  answer: drawFavicon,
-};
+export const favicon = forAnyone.get('/favicon.svg', drawFavicon);
 /** For programs that request it without reading a page. */
 export const faviconOfOld: Page = { ...favicon, path: '/favicon.ico' };
 
@@ -39,57 +43,42 @@ const manifest = {
   icons: [{ src: '/favicon.svg', sizes: 'any', type: 'image/svg+xml' }],
 };
 
-export const manifestPage: Page = {
-  method: 'GET',
-  path: '/manifest.webmanifest',
-  needs: 'nobody',
-  answer: () =>
-    send({
-      type: 'application/manifest+json',
-      body: JSON.stringify(manifest),
-      headers: { 'cache-control': 'public, max-age=86400' },
-    }),
-};
+export const manifestPage = forAnyone.get('/manifest.webmanifest', () =>
+  send({
+    type: 'application/manifest+json',
+    body: JSON.stringify(manifest),
+    headers: { 'cache-control': 'public, max-age=86400' },
+  }),
+);
 
 const yearMs = 365 * 86_400_000;
 
 /** RFC 9116; without a contact there is no such file. */
-export const securityText: Page = {
-  method: 'GET',
-  path: '/.well-known/security.txt',
-  needs: 'nobody',
-  answer: ({ now, with: { securityContact, baseUrl } }) =>
+export const securityText = forAnyone.get(
+  '/.well-known/security.txt',
+  ({ now, with: { securityContact, baseUrl } }) =>
     securityContact === undefined
       ? notFoundAnswer
       : send({
           type: 'text/plain; charset=utf-8',
           body: `Contact: ${securityContact}\nExpires: ${new Date(now + yearMs).toISOString()}\nCanonical: ${baseUrl()}/.well-known/security.txt\n`,
         }),
-};
+);
 
 /** The reader's time zone and theme; then back to the page that they came from. */
-export const choosePreferences: Page = {
-  method: 'POST',
-  path: '/preferences',
-  needs: 'nobody',
-  answer: ({ form, with: { baseUrl } }) => {
-    const secure = baseUrl().startsWith('https:');
-    const back = form.value('back') ?? '/';
-    const chosen = { zone: form.value('zone'), theme: form.value('theme') };
-    return seeOther(/^\/(?![/\\])/.test(back) ? back : '/', {
-      headers: { 'set-cookie': keptChoices(chosen, secure) },
-    });
-  },
-};
+export const choosePreferences = forAnyone.post('/preferences', ({ form, with: { baseUrl } }) => {
+  const secure = baseUrl().startsWith('https:');
+  const back = form.value('back') ?? '/';
+  const chosen = { zone: form.value('zone'), theme: form.value('theme') };
+  return seeOther(/^\/(?![/\\])/.test(back) ? back : '/', {
+    headers: { 'set-cookie': keptChoices(chosen, secure) },
+  });
+});
 
-export const shortcuts: Page = {
-  method: 'GET',
-  path: '/shortcuts',
-  needs: 'member',
-  answer: () =>
-    show({
-      title: 'Keyboard shortcuts',
-      main: html`
+export const shortcuts = forMembers.get('/shortcuts', () =>
+  show({
+    title: 'Keyboard shortcuts',
+    main: html`
         ${heading({ sentence: 'Keyboard shortcuts' })}
         <div class="card">
           <dl class="facts">
@@ -103,8 +92,8 @@ export const shortcuts: Page = {
           </dl>
         </div>
       `,
-    }),
-};
+  }),
+);
 
 function shortcut(keys: readonly string[], what: string): Html {
   return html`

@@ -25,7 +25,13 @@ import { daysText, heading, percentFigure } from '../../web/elements.ts';
 import { formOf, inputOf, noForm } from '../../web/form-data.ts';
 import { attempt, type FormState, formSummary, freshForm, textArea } from '../../web/forms.ts';
 import { type Html, html, icon, type Part } from '../../web/html.ts';
-import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
+import {
+  forMembers,
+  type MembersRequest,
+  type PageAnswer,
+  seeOther,
+  show,
+} from '../../web/page.ts';
 import type { Times } from '../../web/times.ts';
 import { checksByContinent, evidenceMatrix, type MapPoint, worldMap } from './evidence.ts';
 import { flapping, flapsOf, type Incident, incidentStory } from './timeline.ts';
@@ -57,12 +63,9 @@ What we do so that it does not happen again
 
 const shownPings = 10;
 
-export const incident: Page = {
-  method: 'GET',
-  path: '/incidents/:incident_id',
-  needs: 'member',
-  answer: async (request) => pageOf({ ...(await read(request)), request }),
-};
+export const incident = forMembers.get('/incidents/:incident_id', async (request) =>
+  pageOf({ ...(await read(request)), request }),
+);
 
 function pageOf(open: Open): PageAnswer {
   const { incident, state } = open;
@@ -460,90 +463,70 @@ async function read({ ask, now, path: { incident_id } }: MembersRequest): Promis
   return { pings, incident: of, explained, pages, members, flaps: flapsOf(others, now) };
 }
 
-export const writeNote: Page = {
-  method: 'POST',
-  path: '/incidents/:incident_id/notes',
-  needs: 'member',
-  answer: async (request) => {
-    const { incident_id } = request.path;
-    const tried = await attempt(
-      request.form,
-      () => request.ask(addIncidentNote, { ...inputOf(request.form, ['text']), incident_id }),
-      ['text'],
-    );
-    if ('refused' in tried)
-      return pageOf({ ...(await read(request)), request, state: tried.refused });
-    return seeOther(`/incidents/${incident_id}`, { said: 'Note added.' });
-  },
-};
+export const writeNote = forMembers.post('/incidents/:incident_id/notes', async (request) => {
+  const { incident_id } = request.path;
+  const tried = await attempt(
+    request.form,
+    () => request.ask(addIncidentNote, { ...inputOf(request.form, ['text']), incident_id }),
+    ['text'],
+  );
+  if ('refused' in tried)
+    return pageOf({ ...(await read(request)), request, state: tried.refused });
+  return seeOther(`/incidents/${incident_id}`, { said: 'Note added.' });
+});
 
 /**
  * The answer itself shows the link, because it is shown once and must be in no address and no
  * cookie.
  */
-export const share: Page = {
-  method: 'POST',
-  path: '/incidents/:incident_id/share',
-  needs: 'member',
-  answer: async (request) => {
-    const { link } = await request.ask(shareIncident, { incident_id: request.path.incident_id });
-    const shown = pageOf({ ...(await read(request)), request, link });
-    return { ...shown, headers: { 'cache-control': 'no-store' } };
-  },
-};
+export const share = forMembers.post('/incidents/:incident_id/share', async (request) => {
+  const { link } = await request.ask(shareIncident, { incident_id: request.path.incident_id });
+  const shown = pageOf({ ...(await read(request)), request, link });
+  return { ...shown, headers: { 'cache-control': 'no-store' } };
+});
 
-export const withdrawShare: Page = {
-  method: 'POST',
-  path: '/incidents/:incident_id/share/withdraw',
-  needs: 'member',
-  answer: async ({ ask, path }) => {
+export const withdrawShare = forMembers.post(
+  '/incidents/:incident_id/share/withdraw',
+  async ({ ask, path }) => {
     await ask(withdrawIncidentShare, { incident_id: path.incident_id });
     return seeOther(`/incidents/${path.incident_id}`, { said: 'Link revoked.' });
   },
-};
+);
 
-export const acknowledge: Page = {
-  method: 'POST',
-  path: '/incidents/:incident_id/acknowledge',
-  needs: 'member',
-  answer: async ({ ask, path: { incident_id } }) => {
+export const acknowledge = forMembers.post(
+  '/incidents/:incident_id/acknowledge',
+  async ({ ask, path: { incident_id } }) => {
     await ask(acknowledgeIncident, { incident_id });
     return seeOther(`/incidents/${incident_id}`, {
       said: 'Acknowledged. Reminders have stopped, and everyone who was notified gets a message.',
     });
   },
-};
+);
 
-export const handBack: Page = {
-  method: 'POST',
-  path: '/incidents/:incident_id/hand-back',
-  needs: 'member',
-  answer: async ({ ask, path: { incident_id } }) => {
+export const handBack = forMembers.post(
+  '/incidents/:incident_id/hand-back',
+  async ({ ask, path: { incident_id } }) => {
     await ask(unacknowledgeIncident, { incident_id });
     return seeOther(`/incidents/${incident_id}`, {
       said: 'Handed back. Everyone who was notified gets a reminder.',
     });
   },
-};
+);
 
-export const assign: Page = {
-  method: 'POST',
-  path: '/incidents/:incident_id/assign',
-  needs: 'member',
-  answer: async ({ ask, form, path: { incident_id } }) => {
+export const assign = forMembers.post(
+  '/incidents/:incident_id/assign',
+  async ({ ask, form, path: { incident_id } }) => {
     const { acknowledged_by } = await ask(assignIncident, {
       incident_id,
       email: form.value('email') ?? '',
     });
     return seeOther(`/incidents/${incident_id}`, { said: `Assigned to ${acknowledged_by}.` });
   },
-};
+);
 
-export const postMortem: Page = {
-  method: 'POST',
-  path: '/incidents/:incident_id/post-mortem',
-  needs: 'member',
-  answer: async (request) => {
+export const postMortem = forMembers.post(
+  '/incidents/:incident_id/post-mortem',
+  async (request) => {
     const { form, path } = request;
     const [published, text] = [form.value('act') === 'publish', form.value('post_mortem') ?? ''];
     const tried = await attempt(
@@ -558,4 +541,4 @@ export const postMortem: Page = {
       said: text.trim() === '' ? 'Post-mortem deleted.' : said,
     });
   },
-};
+);

@@ -5,7 +5,7 @@ import { durationText } from '../../../shared/base/time.ts';
 import { chips, heading, linkButton, moreLink, shortName, stateMark } from '../../web/elements.ts';
 import { hiddenField } from '../../web/forms.ts';
 import { type Html, html, icon, query, safeUrl } from '../../web/html.ts';
-import { type MembersRequest, type Page, show } from '../../web/page.ts';
+import { forMembers, type MembersRequest, show } from '../../web/page.ts';
 import { number, stepTable } from '../../web/tables.ts';
 import { listFoldedIncidents, listIncidentChoices } from '../contract.ts';
 import { flapping, flapsOf } from './timeline.ts';
@@ -40,41 +40,36 @@ const nobody = ' nobody';
  * Every incident, the open ones first, then the newest. While any is open, only these are shown at
  * first.
  */
-export const incidents: Page = {
-  method: 'GET',
-  path: '/incidents',
-  needs: 'member',
-  answer: async (request) => {
-    const { ask, now, query: asked } = request;
-    const { monitor, layer, owner, cursor, days = '30' } = asked;
-    const chosen = filterOf(request);
-    const filter = { ...chosen, days };
-    const openAnywhere = await ask(listIncidents, { state: 'open', limit: 100 });
-    const open =
-      Object.keys(chosen).length === 0
-        ? openAnywhere
-        : await ask(listIncidents, { ...filter, state: 'open', limit: 100 });
-    const state =
-      states.find(([each]) => each === asked.state)?.[0] ??
-      (open.items.length > 0 ? 'open' : 'all');
-    const [{ items, next_cursor }, filters] = await Promise.all([
-      listed(request, state, open, filter),
-      filterForm(request, { state, days }),
-    ]);
-    const address = (changed: Readonly<Record<string, string | undefined>>) =>
-      `/incidents${query({ state, days, monitor, layer, owner, ...changed })}`;
-    const ofMonitor = Map.groupBy(items, (each) => each.monitor);
-    const flapsAt = (each: Listed): number => {
-      const same = ofMonitor.get(each.monitor) ?? [];
-      return same[0] === each
-        ? Math.max(flapsOf(same, now), ...same.map(({ recent = 0 }) => recent))
-        : 0;
-    };
-    return show({
-      title: 'Incidents',
-      place: 'incidents',
-      live: cursor === undefined,
-      main: html`
+export const incidents = forMembers.get('/incidents', async (request) => {
+  const { ask, now, query: asked } = request;
+  const { monitor, layer, owner, cursor, days = '30' } = asked;
+  const chosen = filterOf(request);
+  const filter = { ...chosen, days };
+  const openAnywhere = await ask(listIncidents, { state: 'open', limit: 100 });
+  const open =
+    Object.keys(chosen).length === 0
+      ? openAnywhere
+      : await ask(listIncidents, { ...filter, state: 'open', limit: 100 });
+  const state =
+    states.find(([each]) => each === asked.state)?.[0] ?? (open.items.length > 0 ? 'open' : 'all');
+  const [{ items, next_cursor }, filters] = await Promise.all([
+    listed(request, state, open, filter),
+    filterForm(request, { state, days }),
+  ]);
+  const address = (changed: Readonly<Record<string, string | undefined>>) =>
+    `/incidents${query({ state, days, monitor, layer, owner, ...changed })}`;
+  const ofMonitor = Map.groupBy(items, (each) => each.monitor);
+  const flapsAt = (each: Listed): number => {
+    const same = ofMonitor.get(each.monitor) ?? [];
+    return same[0] === each
+      ? Math.max(flapsOf(same, now), ...same.map(({ recent = 0 }) => recent))
+      : 0;
+  };
+  return show({
+    title: 'Incidents',
+    place: 'incidents',
+    live: cursor === undefined,
+    main: html`
         ${heading({
           sentence: sentenceOf(openAnywhere),
           below: 'An outage counts, and alerts you, only once another continent confirms it.',
@@ -112,9 +107,8 @@ export const incidents: Page = {
             `
         }
       `,
-    });
-  },
-};
+  });
+});
 
 /** The filter of the address, as the operation takes it. */
 function filterOf({

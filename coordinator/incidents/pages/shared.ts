@@ -3,7 +3,7 @@ import { durationText } from '../../../shared/base/time.ts';
 import { sampleLanes } from '../../web/charts.ts';
 import { byContinent, heading, stateMark } from '../../web/elements.ts';
 import { type Html, html } from '../../web/html.ts';
-import { type Page, show } from '../../web/page.ts';
+import { forAnyone, show } from '../../web/page.ts';
 import { table } from '../../web/tables.ts';
 import { timesIn } from '../../web/times.ts';
 import { worldMap } from './evidence.ts';
@@ -29,11 +29,9 @@ const gone = show({
 });
 
 /** One incident for anyone with the link: verdict, times, causes, continents, and nothing else. */
-export const sharedIncident: Page = {
-  method: 'GET',
-  path: '/shared/incidents/:secret',
-  needs: 'nobody',
-  answer: async ({ path, with: { readShare }, now }) => {
+export const sharedIncident = forAnyone.get(
+  '/shared/incidents/:secret',
+  async ({ path, with: { readShare }, now }) => {
     const seen = await readShare(path.secret ?? '');
     if (!seen) return gone;
     const times = timesIn(seen.time_zone, now);
@@ -110,7 +108,7 @@ export const sharedIncident: Page = {
       `,
     });
   },
-};
+);
 
 function verdictMark(outcome: string): Html {
   return outcome === 'fail'

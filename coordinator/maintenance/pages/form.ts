@@ -22,7 +22,14 @@ import {
   textField,
 } from '../../web/forms.ts';
 import { type Html, html, icon, safeUrl } from '../../web/html.ts';
-import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
+import {
+  forMembers,
+  type MembersRequest,
+  type Page,
+  type PageAnswer,
+  seeOther,
+  show,
+} from '../../web/page.ts';
 import { showMaintenanceWindow } from '../contract.ts';
 import {
   formOfNew,
@@ -259,19 +266,14 @@ const fields = [
   'groups',
 ];
 
-const newPage: Page = {
-  method: 'GET',
-  path: '/maintenance/new',
-  needs: 'member',
-  answer: async (request) => {
-    const subject = await newSubject(request);
-    return shownWith(
-      request,
-      subject,
-      freshForm(formOfNew(request.query, subject.zone, request.now)),
-    );
-  },
-};
+const newPage = forMembers.get('/maintenance/new', async (request) => {
+  const subject = await newSubject(request);
+  return shownWith(
+    request,
+    subject,
+    freshForm(formOfNew(request.query, subject.zone, request.now)),
+  );
+});
 
 async function newSubject(request: MembersRequest): Promise<EditedWindow> {
   refuseUnlessMay(request, createMaintenanceWindow);
@@ -333,12 +335,9 @@ function zoneIn(form: Form): { readonly time_zone?: string } {
   return time_zone === undefined ? {} : { time_zone };
 }
 
-const newPosted: Page = {
-  method: 'POST',
-  path: '/maintenance/new',
-  needs: 'member',
-  answer: async (request) => act(request, await newSubject(request)),
-};
+const newPosted = forMembers.post('/maintenance/new', async (request) =>
+  act(request, await newSubject(request)),
+);
 
 async function act(request: MembersRequest, subject: EditedWindow): Promise<PageAnswer> {
   const { form } = request;
@@ -382,15 +381,10 @@ async function save(
   });
 }
 
-const editPage: Page = {
-  method: 'GET',
-  path: '/maintenance/:window_id/edit',
-  needs: 'member',
-  answer: async (request) => {
-    const subject = await editSubject(request);
-    return shownWith(request, subject, freshForm(formOfWindow(subject.shown)));
-  },
-};
+const editPage = forMembers.get('/maintenance/:window_id/edit', async (request) => {
+  const subject = await editSubject(request);
+  return shownWith(request, subject, freshForm(formOfWindow(subject.shown)));
+});
 
 async function editSubject(
   request: MembersRequest,
@@ -412,11 +406,8 @@ async function editSubject(
   };
 }
 
-const editPosted: Page = {
-  method: 'POST',
-  path: '/maintenance/:window_id/edit',
-  needs: 'member',
-  answer: async (request) => act(request, await editSubject(request)),
-};
+const editPosted = forMembers.post('/maintenance/:window_id/edit', async (request) =>
+  act(request, await editSubject(request)),
+);
 
 export const windowFormPages: readonly Page[] = [newPage, newPosted, editPage, editPosted];

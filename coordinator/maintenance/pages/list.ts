@@ -7,7 +7,7 @@ import { chips, heading, linkButton, type State, stateMark } from '../../web/ele
 import { noForm } from '../../web/form-data.ts';
 import { freshForm, textField } from '../../web/forms.ts';
 import { type Html, html, icon, safeUrl } from '../../web/html.ts';
-import { type MembersRequest, type Page, show } from '../../web/page.ts';
+import { forMembers, type MembersRequest, show } from '../../web/page.ts';
 import { stepTable } from '../../web/tables.ts';
 import { listMaintenanceByTime, maintenanceRows } from '../contract.ts';
 import { titleFrom } from './parts.ts';
@@ -26,27 +26,23 @@ export function windowMark(state: string): Html {
 const below = 'Monitors are still checked during maintenance. Alerts wait until it ends.';
 
 /** Running, upcoming and past windows. */
-export const maintenancePage: Page = {
-  method: 'GET',
-  path: '/maintenance',
-  needs: 'member',
-  answer: async (request) => {
-    const { ask, may, query, now } = request;
-    const over = query.over === 'true';
-    const page = Math.max(1, Math.floor(Number(query.page ?? 1)) || 1);
-    const listed = await ask(listMaintenanceByTime, { over, page });
-    const first = over ? await ask(listMaintenanceByTime) : listed;
-    const common = {
-      title: listed.running > 0 ? 'Maintenance active' : 'Maintenance',
-      place: 'maintenance',
-      live: true,
-    } as const;
-    if (listed.running + listed.coming + listed.over === 0)
-      return show({ ...common, main: await beginning(request) });
-    const rows = listed.items.map((row) => rowOf(row, request));
-    return show({
-      ...common,
-      main: html`
+export const maintenancePage = forMembers.get('/maintenance', async (request) => {
+  const { ask, may, query, now } = request;
+  const over = query.over === 'true';
+  const page = Math.max(1, Math.floor(Number(query.page ?? 1)) || 1);
+  const listed = await ask(listMaintenanceByTime, { over, page });
+  const first = over ? await ask(listMaintenanceByTime) : listed;
+  const common = {
+    title: listed.running > 0 ? 'Maintenance active' : 'Maintenance',
+    place: 'maintenance',
+    live: true,
+  } as const;
+  if (listed.running + listed.coming + listed.over === 0)
+    return show({ ...common, main: await beginning(request) });
+  const rows = listed.items.map((row) => rowOf(row, request));
+  return show({
+    ...common,
+    main: html`
         ${heading({
           sentence: sentenceOf(first, now),
           below: may(createMaintenanceWindow) ? below : `${below} Your role can only view it.`,
@@ -84,9 +80,8 @@ export const maintenancePage: Page = {
         }
         ${pageLinks(over ? listed.over : listed.running + listed.coming, page, over)}
       `,
-    });
-  },
-};
+  });
+});
 
 /** Shown before there is any window: one sentence and one form. */
 async function beginning({ ask, may }: MembersRequest): Promise<Html> {

@@ -12,17 +12,21 @@ import { actPages, confirm } from '../../web/confirm.ts';
 import { heading, linkButton } from '../../web/elements.ts';
 import { refuseUnlessMay } from '../../web/forms.ts';
 import { type Html, html, icon, joined, type Part, safeUrl } from '../../web/html.ts';
-import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
+import {
+  forMembers,
+  type MembersRequest,
+  type Page,
+  type PageAnswer,
+  seeOther,
+  show,
+} from '../../web/page.ts';
 import { showMaintenanceWindow } from '../contract.ts';
 import { windowMark } from './list.ts';
 import { titleFrom, upcomingTable } from './parts.ts';
 
-const windowPage: Page = {
-  method: 'GET',
-  path: '/maintenance/:window_id',
-  needs: 'member',
-  answer: async (request) => showPage(request, await ofAddress(request)),
-};
+const windowPage = forMembers.get('/maintenance/:window_id', async (request) =>
+  showPage(request, await ofAddress(request)),
+);
 
 type WindowDetail = OutputOf<typeof showMaintenanceWindow>;
 
@@ -164,18 +168,14 @@ function ofAddress({ ask, path }: MembersRequest): Promise<WindowDetail> {
   return ask(showMaintenanceWindow, { window_id: path.window_id });
 }
 
-const startNow: Page = {
-  method: 'POST',
-  path: '/maintenance/:window_id/start',
-  needs: 'member',
-  answer: (request) =>
-    orAsItIs(request, async () => {
-      const { id } = await request.ask(startMaintenanceNow, { window_id: request.path.window_id });
-      return seeOther(`/maintenance/${id}`, {
-        said: 'Maintenance started. Alerts wait until it ends.',
-      });
-    }),
-};
+const startNow = forMembers.post('/maintenance/:window_id/start', (request) =>
+  orAsItIs(request, async () => {
+    const { id } = await request.ask(startMaintenanceNow, { window_id: request.path.window_id });
+    return seeOther(`/maintenance/${id}`, {
+      said: 'Maintenance started. Alerts wait until it ends.',
+    });
+  }),
+);
 
 /** A reader who was slower than the clock or a colleague sees the present state. */
 async function orAsItIs(
@@ -190,18 +190,14 @@ async function orAsItIs(
   }
 }
 
-const endNow: Page = {
-  method: 'POST',
-  path: '/maintenance/:window_id/end',
-  needs: 'member',
-  answer: (request) =>
-    orAsItIs(request, async () => {
-      const { id } = await request.ask(endMaintenanceNow, { window_id: request.path.window_id });
-      return seeOther(`/maintenance/${id}`, {
-        said: 'Maintenance ended. Alerts of open incidents are sent now.',
-      });
-    }),
-};
+const endNow = forMembers.post('/maintenance/:window_id/end', (request) =>
+  orAsItIs(request, async () => {
+    const { id } = await request.ask(endMaintenanceNow, { window_id: request.path.window_id });
+    return seeOther(`/maintenance/${id}`, {
+      said: 'Maintenance ended. Alerts of open incidents are sent now.',
+    });
+  }),
+);
 
 const deletePages = actPages(
   '/maintenance/:window_id/delete',

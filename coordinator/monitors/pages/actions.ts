@@ -8,7 +8,7 @@ import {
 import { actPages, confirm } from '../../web/confirm.ts';
 import { refuseUnlessMay } from '../../web/forms.ts';
 import { html, icon } from '../../web/html.ts';
-import { type MembersRequest, type Page, seeOther } from '../../web/page.ts';
+import { forMembers, type MembersRequest, type Page, seeOther } from '../../web/page.ts';
 import type { Monitor } from './detail.ts';
 import { muteInputOf } from './monitor-table.ts';
 import { checkedFrom } from './settings.ts';
@@ -58,47 +58,32 @@ function trailTo({ id, name }: Monitor) {
 }
 
 const muting: readonly Page[] = [
-  {
-    method: 'POST',
-    path: '/monitors/:monitor_id/mute',
-    needs: 'member',
-    answer: async ({ ask, path, form }) => {
-      await ask(muteMonitor, { ...path, ...muteInputOf(form.value('for')) });
-      return seeOther(`/monitors/${path.monitor_id}`, { said: 'Alerts muted.' });
-    },
-  },
-  {
-    method: 'POST',
-    path: '/monitors/:monitor_id/unmute',
-    needs: 'member',
-    answer: async ({ ask, path }) => {
-      await ask(unmuteMonitor, path);
-      return seeOther(`/monitors/${path.monitor_id}`, {
-        said: 'Alerts unmuted. Held alerts are sent if it is still down.',
-      });
-    },
-  },
+  forMembers.post('/monitors/:monitor_id/mute', async ({ ask, path, form }) => {
+    await ask(muteMonitor, { ...path, ...muteInputOf(form.value('for')) });
+    return seeOther(`/monitors/${path.monitor_id}`, { said: 'Alerts muted.' });
+  }),
+  forMembers.post('/monitors/:monitor_id/unmute', async ({ ask, path }) => {
+    await ask(unmuteMonitor, path);
+    return seeOther(`/monitors/${path.monitor_id}`, {
+      said: 'Alerts unmuted. Held alerts are sent if it is still down.',
+    });
+  }),
 ];
 
 /** Checks go on from everywhere but this continent, where it fails alone (rule 44.8). */
-const leaveOut: Page = {
-  method: 'POST',
-  path: '/monitors/:monitor_id/leave-out',
-  needs: 'member',
-  answer: async (request) => {
-    const { id, config } = await monitorOf(request, updateMonitor);
-    const left = request.form.value('continent');
-    const before = checkedFrom(config);
-    const checked = before.filter((continent) => continent !== left);
-    // Somebody else was faster, or it is none of its continents.
-    if (checked.length === before.length) return seeOther(`/monitors/${id}`);
-    await request.ask(updateMonitor, {
-      monitor_id: id,
-      config: { ...config, continents: checked },
-    });
-    return seeOther(`/monitors/${id}`, { said: `No longer checked from ${left}.` });
-  },
-};
+const leaveOut = forMembers.post('/monitors/:monitor_id/leave-out', async (request) => {
+  const { id, config } = await monitorOf(request, updateMonitor);
+  const left = request.form.value('continent');
+  const before = checkedFrom(config);
+  const checked = before.filter((continent) => continent !== left);
+  // Somebody else was faster, or it is none of its continents.
+  if (checked.length === before.length) return seeOther(`/monitors/${id}`);
+  await request.ask(updateMonitor, {
+    monitor_id: id,
+    config: { ...config, continents: checked },
+  });
+  return seeOther(`/monitors/${id}`, { said: `No longer checked from ${left}.` });
+});
 
 export const monitorActs: readonly Page[] = [
   ...muting,

@@ -5,7 +5,7 @@ import { heading, moreLink, msText, stateMark } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import { freshForm, selectField, textField } from '../../web/forms.ts';
 import { type Html, html, query } from '../../web/html.ts';
-import { type MembersRequest, type Page, show } from '../../web/page.ts';
+import { forMembers, type MembersRequest, show } from '../../web/page.ts';
 import { number, stepTable } from '../../web/tables.ts';
 import { getMonitorChoices } from '../contract.ts';
 
@@ -20,30 +20,26 @@ const phaseWords = [
 ] as const;
 
 /** Every single check behind the chart of a monitor. */
-export const checksPage: Page = {
-  method: 'GET',
-  path: '/monitors/:monitor_id/checks',
-  needs: 'member',
-  answer: async (request) => {
-    const { ask, path } = request;
-    const { monitor_id } = path;
-    const filter = filterOf(request.query);
-    const { cursor } = request.query;
-    const isFiltered = Object.values(filter).some((each) => each !== '');
-    const [monitor, { items, next_cursor }, form] = await Promise.all([
-      ask(getMonitor, { monitor_id }),
-      ask(getMonitorChecks, {
-        monitor_id,
-        ...inputFor(filter),
-        ...(cursor === undefined ? {} : { cursor }),
-      }),
-      filterForm(request, filter),
-    ]);
-    return show({
-      title: `Checks: ${monitor.name}`,
-      place: 'monitors',
-      live: cursor === undefined && !isFiltered,
-      main: html`
+export const checksPage = forMembers.get('/monitors/:monitor_id/checks', async (request) => {
+  const { ask, path } = request;
+  const { monitor_id } = path;
+  const filter = filterOf(request.query);
+  const { cursor } = request.query;
+  const isFiltered = Object.values(filter).some((each) => each !== '');
+  const [monitor, { items, next_cursor }, form] = await Promise.all([
+    ask(getMonitor, { monitor_id }),
+    ask(getMonitorChecks, {
+      monitor_id,
+      ...inputFor(filter),
+      ...(cursor === undefined ? {} : { cursor }),
+    }),
+    filterForm(request, filter),
+  ]);
+  return show({
+    title: `Checks: ${monitor.name}`,
+    place: 'monitors',
+    live: cursor === undefined && !isFiltered,
+    main: html`
         ${heading({
           sentence: `Checks of ${monitor.name}`,
           below: 'Every single check, newest first.',
@@ -72,9 +68,8 @@ export const checksPage: Page = {
           )
         }
       `,
-    });
-  },
-};
+  });
+});
 
 /** An invalid value filters nothing. `to` is a day that is included. */
 function filterOf({ outcome, place = '', from = '', to = '' }: MembersRequest['query']) {

@@ -15,7 +15,14 @@ import {
 import { formOf } from '../../web/form-data.ts';
 import { attempt, freshForm, hiddenField, textField } from '../../web/forms.ts';
 import { type Html, html, icon, joined, type Part, query, safeUrl } from '../../web/html.ts';
-import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
+import {
+  forMembers,
+  type MembersRequest,
+  type Page,
+  type PageAnswer,
+  seeOther,
+  show,
+} from '../../web/page.ts';
 import {
   changeMonitors,
   listDashboard,
@@ -364,49 +371,44 @@ const doneWords: Readonly<Record<string, string>> = {
 };
 
 /** Changes the selected monitors, and returns to the view in which they were selected. */
-export const changeChosen: Page = {
-  method: 'POST',
-  path: '/monitors/change',
-  needs: 'member',
-  answer: async ({ form, ask }) => {
-    const to = backTo(form.value('back'));
-    const monitors = form.values('monitors[]');
-    if (monitors.length === 0) return seeOther(to, { said: 'Select monitors first.' });
-    const [change = '', group, tag] = [
-      form.value('change'),
-      form.value('group'),
-      form.value('tag') ?? '',
-    ];
-    if (change === 'maintenance') {
-      const monitor = monitors.slice(0, maxAtOnce).join(',');
-      return seeOther(`/maintenance/new${query({ when: 'now', monitor })}`);
-    }
-    if (change === 'delete' && form.value('sure') === undefined)
-      return askToDelete((await ask(nameMonitors, { monitors })).items, to);
-    if (change.endsWith('tag') && tag.trim() === '')
-      return seeOther(to, { said: 'Enter a tag first.' });
-    const tried = await attempt(
-      form,
-      () =>
-        ask(changeMonitors, {
-          monitors,
-          change,
-          ...(change === 'group' ? { group: group === '' ? null : group } : {}),
-          ...(change.endsWith('tag') ? { tag } : {}),
-          ...(change === 'mute' ? muteInputOf(form.value('for')) : {}),
-        }),
-      [],
-    );
-    if ('refused' in tried) return seeOther(to, { said: tried.refused.objections.join(' ') });
-    const { changed } = tried.done;
-    return changed === 0
-      ? seeOther(to, { said: 'Nothing to change.' })
-      : seeOther(to, {
-          said: `${monitorsInWords(changed)} ${doneWords[change] ?? 'changed'}.`,
-          mayUndo: true,
-        });
-  },
-};
+export const changeChosen = forMembers.post('/monitors/change', async ({ form, ask }) => {
+  const to = backTo(form.value('back'));
+  const monitors = form.values('monitors[]');
+  if (monitors.length === 0) return seeOther(to, { said: 'Select monitors first.' });
+  const [change = '', group, tag] = [
+    form.value('change'),
+    form.value('group'),
+    form.value('tag') ?? '',
+  ];
+  if (change === 'maintenance') {
+    const monitor = monitors.slice(0, maxAtOnce).join(',');
+    return seeOther(`/maintenance/new${query({ when: 'now', monitor })}`);
+  }
+  if (change === 'delete' && form.value('sure') === undefined)
+    return askToDelete((await ask(nameMonitors, { monitors })).items, to);
+  if (change.endsWith('tag') && tag.trim() === '')
+    return seeOther(to, { said: 'Enter a tag first.' });
+  const tried = await attempt(
+    form,
+    () =>
+      ask(changeMonitors, {
+        monitors,
+        change,
+        ...(change === 'group' ? { group: group === '' ? null : group } : {}),
+        ...(change.endsWith('tag') ? { tag } : {}),
+        ...(change === 'mute' ? muteInputOf(form.value('for')) : {}),
+      }),
+    [],
+  );
+  if ('refused' in tried) return seeOther(to, { said: tried.refused.objections.join(' ') });
+  const { changed } = tried.done;
+  return changed === 0
+    ? seeOther(to, { said: 'Nothing to change.' })
+    : seeOther(to, {
+        said: `${monitorsInWords(changed)} ${doneWords[change] ?? 'changed'}.`,
+        mayUndo: true,
+      });
+});
 
 /** Asked once, with the number and the names. */
 function askToDelete(chosen: readonly GroupChoice[], back: string): PageAnswer {
@@ -438,17 +440,12 @@ function askToDelete(chosen: readonly GroupChoice[], back: string): PageAnswer {
 }
 
 /** By the button of the message that says what was changed. */
-export const undo: Page = {
-  method: 'POST',
-  path: '/monitors/undo',
-  needs: 'member',
-  answer: async ({ form, ask }) => {
-    const to = backTo(form.value('back'));
-    const tried = await attempt(form, () => ask(undoChange), []);
-    if ('refused' in tried) return seeOther(to, { said: tried.refused.objections.join(' ') });
-    return seeOther(to, { said: 'Undone.' });
-  },
-};
+export const undo = forMembers.post('/monitors/undo', async ({ form, ask }) => {
+  const to = backTo(form.value('back'));
+  const tried = await attempt(form, () => ask(undoChange), []);
+  if ('refused' in tried) return seeOther(to, { said: tried.refused.objections.join(' ') });
+  return seeOther(to, { said: 'Undone.' });
+});
 
 function nothingFound(view: View): Html {
   const isOnlyStatus = !isNarrowed({ ...view, status: null }) && view.status !== null;

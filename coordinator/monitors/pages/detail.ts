@@ -28,7 +28,7 @@ import {
   states,
 } from '../../web/elements.ts';
 import { type Html, html, icon, type Part, query } from '../../web/html.ts';
-import { type MembersRequest, type Page, type PageAnswer, show } from '../../web/page.ts';
+import { forMembers, type MembersRequest, type PageAnswer, show } from '../../web/page.ts';
 import { number, stepTable } from '../../web/tables.ts';
 import { rotatePingAddress } from '../contract.ts';
 import { flappingNow, minUptimeMs } from '../status.ts';
@@ -58,12 +58,7 @@ type Status = OutputOf<typeof getMonitorStatus>;
 const dayChoices = [1, 7, 30, 90, 365];
 const windowDays = { '24h': 1, '7d': 7, '30d': 30, '1y': 365 } as const;
 
-export const monitor: Page = {
-  method: 'GET',
-  path: '/monitors/:monitor_id',
-  needs: 'member',
-  answer,
-};
+export const monitor = forMembers.get('/monitors/:monitor_id', answer);
 
 async function answer(request: MembersRequest): Promise<PageAnswer> {
   const { ask, path, query: asked, times, now } = request;

@@ -12,7 +12,14 @@ import {
 import { type Form, formOf } from '../../web/form-data.ts';
 import { type FormState, freshForm, refusedForm, refuseUnlessMay } from '../../web/forms.ts';
 import { type Html, html } from '../../web/html.ts';
-import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
+import {
+  forMembers,
+  type MembersRequest,
+  type Page,
+  type PageAnswer,
+  seeOther,
+  show,
+} from '../../web/page.ts';
 import { findSameTarget, getMonitorChoices } from '../contract.ts';
 import {
   configFrom,
@@ -78,18 +85,13 @@ function inWords(remedy: string, kind: Kind): string {
 
 type Config = Readonly<Record<string, unknown>>;
 
-const newPage: Page = {
-  method: 'GET',
-  path: '/monitors/new',
-  needs: 'member',
-  answer: async (request) => {
-    const { target, name, interval_s, type, from } = request.query;
-    if (from !== undefined) return cloned(request, from);
-    const subject = await newSubject(request, type);
-    const given = { target, name, ...(interval_s === undefined ? {} : { interval_s }) };
-    return answerWith(subject, freshForm(filled(subject, given)));
-  },
-};
+const newPage = forMembers.get('/monitors/new', async (request) => {
+  const { target, name, interval_s, type, from } = request.query;
+  if (from !== undefined) return cloned(request, from);
+  const subject = await newSubject(request, type);
+  const given = { target, name, ...(interval_s === undefined ? {} : { interval_s }) };
+  return answerWith(subject, freshForm(filled(subject, given)));
+});
 
 /** As the form of a new one, with all that it may take over. Secrets stay where they are. */
 async function cloned(request: MembersRequest, from: string): Promise<PageAnswer> {
@@ -195,25 +197,20 @@ function filled(subject: EditedMonitor, given: Parameters<typeof emptyForm>[2]):
   });
 }
 
-const newPosted: Page = {
-  method: 'POST',
-  path: '/monitors/new',
-  needs: 'member',
-  answer: async (request) => {
-    const { form } = request;
-    const subject = await newSubject(request, form.value('type'));
-    // The empty dashboard sends an address alone.
-    return form.names.includes('interval_s')
-      ? act(request, subject)
-      : act(
-          {
-            ...request,
-            form: filled(subject, { target: form.value('target'), act: form.value('act') }),
-          },
-          subject,
-        );
-  },
-};
+const newPosted = forMembers.post('/monitors/new', async (request) => {
+  const { form } = request;
+  const subject = await newSubject(request, form.value('type'));
+  // The empty dashboard sends an address alone.
+  return form.names.includes('interval_s')
+    ? act(request, subject)
+    : act(
+        {
+          ...request,
+          form: filled(subject, { target: form.value('target'), act: form.value('act') }),
+        },
+        subject,
+      );
+});
 
 /** Runs the action of the pressed button. A refusal shows the form again with its reasons. */
 async function act(request: MembersRequest, subject: EditedMonitor): Promise<PageAnswer> {
@@ -334,15 +331,10 @@ async function change(
   return seeOther(`/monitors/${id}`, { said: `${name} saved.` });
 }
 
-const editPage: Page = {
-  method: 'GET',
-  path: '/monitors/:monitor_id/edit',
-  needs: 'member',
-  answer: async (request) => {
-    const subject = await editSubject(request);
-    return answerWith(subject, freshForm(savedForm(subject)));
-  },
-};
+const editPage = forMembers.get('/monitors/:monitor_id/edit', async (request) => {
+  const subject = await editSubject(request);
+  return answerWith(subject, freshForm(savedForm(subject)));
+});
 
 async function editSubject(
   request: MembersRequest,
@@ -384,20 +376,15 @@ function savedForm(
   });
 }
 
-const editPosted: Page = {
-  method: 'POST',
-  path: '/monitors/:monitor_id/edit',
-  needs: 'member',
-  answer: async (request) => {
-    const { form } = request;
-    const subject = await editSubject(request);
-    // "Test now" of the monitor's page sends no values: what is saved is tested.
-    const testsSaved = form.value('act') === 'try' && !form.names.includes('interval_s');
-    return act(
-      testsSaved ? { ...request, form: savedForm(subject, { act: 'try' }) } : request,
-      subject,
-    );
-  },
-};
+const editPosted = forMembers.post('/monitors/:monitor_id/edit', async (request) => {
+  const { form } = request;
+  const subject = await editSubject(request);
+  // "Test now" of the monitor's page sends no values: what is saved is tested.
+  const testsSaved = form.value('act') === 'try' && !form.names.includes('interval_s');
+  return act(
+    testsSaved ? { ...request, form: savedForm(subject, { act: 'try' }) } : request,
+    subject,
+  );
+});
 
 export const monitorFormPages: readonly Page[] = [newPage, newPosted, editPage, editPosted];

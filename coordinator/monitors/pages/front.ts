@@ -2,7 +2,7 @@ import { incidentSentence, verdictSentence } from '../../../shared/base/text.ts'
 import { evidenceMatrix, type SeenCheck, worldMap } from '../../incidents/pages/evidence.ts';
 import { linkButton, notice } from '../../web/elements.ts';
 import { type Html, html, icon } from '../../web/html.ts';
-import { type Page, type PageRequest, show } from '../../web/page.ts';
+import { forAnyone, type PageRequest, show } from '../../web/page.ts';
 import { timesIn } from '../../web/times.ts';
 
 /** What an anonymous reader sees first: what this is, and an incident as it shows one. */
@@ -117,23 +117,18 @@ function exampleIncident(): Html {
   `;
 }
 
-export const robots: Page = {
-  method: 'GET',
-  path: '/robots.txt',
-  needs: 'nobody',
-  answer: () => ({
-    is: 'sent',
-    type: 'text/plain; charset=utf-8',
-    // Status pages and the API page are public; accounts are private.
-    body: [
-      'User-agent: *',
-      'Allow: /$',
-      'Allow: /status/',
-      'Allow: /api/v1/docs',
-      'Allow: /assets/',
-      'Disallow: /',
-      '',
-    ].join('\n'),
-    headers: { 'cache-control': 'public, max-age=86400' },
-  }),
-};
+export const robots = forAnyone.get('/robots.txt', () => ({
+  is: 'sent',
+  type: 'text/plain; charset=utf-8',
+  // Status pages and the API page are public; accounts are private.
+  body: [
+    'User-agent: *',
+    'Allow: /$',
+    'Allow: /status/',
+    'Allow: /api/v1/docs',
+    'Allow: /assets/',
+    'Disallow: /',
+    '',
+  ].join('\n'),
+  headers: { 'cache-control': 'public, max-age=86400' },
+}));

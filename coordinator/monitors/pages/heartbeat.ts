@@ -4,7 +4,7 @@ import type { getMonitorPings } from '../../../shared/api/results.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import { figure, linkButton, stateMark } from '../../web/elements.ts';
 import { type Html, html, icon } from '../../web/html.ts';
-import { type MembersRequest, type Page, seeOther } from '../../web/page.ts';
+import { forMembers, type MembersRequest, seeOther } from '../../web/page.ts';
 import { number, table } from '../../web/tables.ts';
 import type { Times } from '../../web/times.ts';
 import { getPingAddress, rotatePingAddress } from '../contract.ts';
@@ -197,15 +197,13 @@ export function runFigures(pings: readonly Ping[], times: Times): Html {
   `;
 }
 
-export const rotateAddress: Page = {
-  method: 'POST',
-  path: '/monitors/:monitor_id/address/rotate',
-  needs: 'member',
-  answer: async ({ ask, form, path }) => {
+export const rotateAddress = forMembers.post(
+  '/monitors/:monitor_id/address/rotate',
+  async ({ ask, form, path }) => {
     const overlap_s = form.value('overlap_s') ?? '86400';
     const { id } = await ask(rotatePingAddress, { monitor_id: path.monitor_id, overlap_s });
     return seeOther(shownAddress(id), {
       said: `New address created. The old one ${overlap_s === '0' ? 'ended' : 'works for another day'}.`,
     });
   },
-};
+);

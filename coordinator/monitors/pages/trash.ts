@@ -4,18 +4,20 @@ import { heading, moreLink } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import { attempt, type FormState, formSummary, freshForm } from '../../web/forms.ts';
 import { type Html, html, icon, query } from '../../web/html.ts';
-import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
+import {
+  forMembers,
+  type MembersRequest,
+  type Page,
+  type PageAnswer,
+  seeOther,
+  show,
+} from '../../web/page.ts';
 import { purgeMonitor } from '../contract.ts';
 import { kindWord } from './monitor-table.ts';
 
 const dayMs = 86_400_000;
 
-const list: Page = {
-  method: 'GET',
-  path: '/monitors/trash',
-  needs: 'member',
-  answer: (request) => trashPage(request),
-};
+const list = forMembers.get('/monitors/trash', (request) => trashPage(request));
 
 async function trashPage(
   request: MembersRequest,
@@ -113,27 +115,17 @@ function daysLeft({ deleted_for_ever_at }: Deleted, now: number): string {
   return days === 1 ? '1 day' : `${days} days`;
 }
 
-const restored: Page = {
-  method: 'POST',
-  path: '/monitors/trash/:monitor_id/restore',
-  needs: 'member',
-  answer: async (request) => {
-    const { form, ask, path } = request;
-    const tried = await attempt(form, () => ask(restoreMonitor, path), []);
-    if ('refused' in tried) return trashPage(request, tried.refused);
-    const { id, name } = tried.done;
-    return seeOther(`/monitors/${id}`, { said: `${name} restored.` });
-  },
-};
+const restored = forMembers.post('/monitors/trash/:monitor_id/restore', async (request) => {
+  const { form, ask, path } = request;
+  const tried = await attempt(form, () => ask(restoreMonitor, path), []);
+  if ('refused' in tried) return trashPage(request, tried.refused);
+  const { id, name } = tried.done;
+  return seeOther(`/monitors/${id}`, { said: `${name} restored.` });
+});
 
-const purged: Page = {
-  method: 'POST',
-  path: '/monitors/trash/:monitor_id/delete',
-  needs: 'member',
-  answer: async ({ ask, path }) => {
-    await ask(purgeMonitor, path);
-    return seeOther('/monitors/trash', { said: 'Deleted for ever.' });
-  },
-};
+const purged = forMembers.post('/monitors/trash/:monitor_id/delete', async ({ ask, path }) => {
+  await ask(purgeMonitor, path);
+  return seeOther('/monitors/trash', { said: 'Deleted for ever.' });
+});
 
 export const trashPages: readonly Page[] = [list, restored, purged];

@@ -13,6 +13,7 @@ import {
 } from '../../web/forms.ts';
 import { type Html, html, icon, type Part, safeUrl } from '../../web/html.ts';
 import {
+  forMembers,
   type MembersRequest,
   type Page,
   type PageAnswer,
@@ -29,19 +30,14 @@ import { type Kind, refusedChannelForm } from './parts.ts';
 const path = '/alerts/this-browser';
 const kindId = 'web_push';
 
-const browserPage: Page = {
-  method: 'GET',
-  path,
-  needs: 'member',
-  answer: async (request) => {
-    const [{ key }, { items: sessions }] = await Promise.all([
-      kindAndKey(request),
-      request.askOwn(listSessions),
-    ]);
-    const device = sessions.find(({ is_this }) => is_this)?.device;
-    return pageOf(request, key, freshForm(formOf({ name: device })));
-  },
-};
+const browserPage = forMembers.get(path, async (request) => {
+  const [{ key }, { items: sessions }] = await Promise.all([
+    kindAndKey(request),
+    request.askOwn(listSessions),
+  ]);
+  const device = sessions.find(({ is_this }) => is_this)?.device;
+  return pageOf(request, key, freshForm(formOf({ name: device })));
+});
 
 async function kindAndKey(
   request: MembersRequest,
@@ -189,53 +185,43 @@ function inWords(origin: string): Html {
 }
 
 /** Requested by the page's script, which then waits for the test. */
-const tested: Page = {
-  method: 'POST',
-  path: `${path}/test`,
-  needs: 'member',
-  answer: async (request) => {
-    const { kind } = await kindAndKey(request);
-    const answer = (status: number, taken: boolean, words: string): PageAnswer =>
-      send({
-        status,
-        type: 'application/json',
-        body: JSON.stringify({ taken, words }),
-        headers: { 'cache-control': 'no-store' },
-      });
-    try {
-      const { verdict, words } = await request.ask(tryChannel, {
-        kind: kindId,
-        config: configIn(request.form, kind),
-      });
-      return answer(
-        200,
-        verdict === 'delivered',
-        words === null ? '' : `Test not delivered: ${words}.`,
-      );
-    } catch (error) {
-      const { faults, objections, status } = refusedChannelForm(request.form, error, kind);
-      return answer(status, false, [...objections, ...faults.values()].join(' '));
-    }
-  },
-};
+const tested = forMembers.post(`${path}/test`, async (request) => {
+  const { kind } = await kindAndKey(request);
+  const answer = (status: number, taken: boolean, words: string): PageAnswer =>
+    send({
+      status,
+      type: 'application/json',
+      body: JSON.stringify({ taken, words }),
+      headers: { 'cache-control': 'no-store' },
+    });
+  try {
+    const { verdict, words } = await request.ask(tryChannel, {
+      kind: kindId,
+      config: configIn(request.form, kind),
+    });
+    return answer(
+      200,
+      verdict === 'delivered',
+      words === null ? '' : `Test not delivered: ${words}.`,
+    );
+  } catch (error) {
+    const { faults, objections, status } = refusedChannelForm(request.form, error, kind);
+    return answer(status, false, [...objections, ...faults.values()].join(' '));
+  }
+});
 
-const posted: Page = {
-  method: 'POST',
-  path,
-  needs: 'member',
-  answer: async (request) => {
-    const { kind, key } = await kindAndKey(request);
-    try {
-      const { id, name } = await request.ask(createChannel, {
-        kind: kindId,
-        ...inputIn(request.form, kind),
-        personal: 'true',
-      });
-      return seeOther(`/alerts/${id}`, { said: `Channel created: ${name}.` });
-    } catch (error) {
-      return pageOf(request, key, refusedChannelForm(request.form, error, kind));
-    }
-  },
-};
+const posted = forMembers.post(path, async (request) => {
+  const { kind, key } = await kindAndKey(request);
+  try {
+    const { id, name } = await request.ask(createChannel, {
+      kind: kindId,
+      ...inputIn(request.form, kind),
+      personal: 'true',
+    });
+    return seeOther(`/alerts/${id}`, { said: `Channel created: ${name}.` });
+  } catch (error) {
+    return pageOf(request, key, refusedChannelForm(request.form, error, kind));
+  }
+});
 
 export const browserPages: readonly Page[] = [browserPage, tested, posted];

@@ -21,7 +21,14 @@ import {
 } from '../../web/forms.ts';
 import { type Html, html, icon, type Part } from '../../web/html.ts';
 import { mailMissingWords } from '../../web/layout.ts';
-import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
+import {
+  forMembers,
+  type MembersRequest,
+  type Page,
+  type PageAnswer,
+  seeOther,
+  show,
+} from '../../web/page.ts';
 import {
   askMailbox,
   getChannelChoices,
@@ -52,12 +59,7 @@ import {
 } from './parts.ts';
 import { mailMissingNotice } from './recipients.ts';
 
-const channelPage: Page = {
-  method: 'GET',
-  path: '/alerts/:channel_id',
-  needs: 'member',
-  answer: (request) => pageOf(request),
-};
+const channelPage = forMembers.get('/alerts/:channel_id', (request) => pageOf(request));
 
 async function pageOf(
   request: MembersRequest,
@@ -211,15 +213,11 @@ function settings(channel: Channel, kinds: readonly Kind[]): Html {
   `;
 }
 
-const test: Page = {
-  method: 'POST',
-  path: '/alerts/:channel_id/test',
-  needs: 'member',
-  answer: (request) =>
-    actOn(request, async (channel_id) =>
-      pageOf(request, triedNotice(await request.ask(testChannel, { channel_id }))),
-    ),
-};
+const test = forMembers.post('/alerts/:channel_id/test', (request) =>
+  actOn(request, async (channel_id) =>
+    pageOf(request, triedNotice(await request.ask(testChannel, { channel_id }))),
+  ),
+);
 
 /** Runs an action of the page; a refusal is shown at its top. */
 async function actOn(
@@ -241,18 +239,14 @@ async function actOn(
   }
 }
 
-const askAgain: Page = {
-  method: 'POST',
-  path: '/alerts/:channel_id/ask',
-  needs: 'member',
-  answer: (request) =>
-    actOn(request, async (channel_id) => {
-      const { address } = await request.ask(askMailbox, { channel_id });
-      return seeOther(`/alerts/${channel_id}`, {
-        said: `Confirmation sent to ${address}. The earlier link no longer works.`,
-      });
-    }),
-};
+const askAgain = forMembers.post('/alerts/:channel_id/ask', (request) =>
+  actOn(request, async (channel_id) => {
+    const { address } = await request.ask(askMailbox, { channel_id });
+    return seeOther(`/alerts/${channel_id}`, {
+      said: `Confirmation sent to ${address}. The earlier link no longer works.`,
+    });
+  }),
+);
 
 const deletePages = actPages(
   '/alerts/:channel_id/delete',
@@ -284,11 +278,9 @@ async function deletable(request: MembersRequest): Promise<Channel> {
 }
 
 /** The target of every message's link: each step from the incident to the answer (rule 40). */
-const messagePage: Page = {
-  method: 'GET',
-  path: '/alerts/:channel_id/messages/:message_id',
-  needs: 'member',
-  answer: async ({ ask, path, times }) => {
+const messagePage = forMembers.get(
+  '/alerts/:channel_id/messages/:message_id',
+  async ({ ask, path, times }) => {
     const message = await ask(showMessage, {
       channel_id: path.channel_id,
       message_id: path.message_id,
@@ -362,7 +354,7 @@ const messagePage: Page = {
       `,
     });
   },
-};
+);
 
 export const channelPages: readonly Page[] = [
   channelPage,
@@ -472,24 +464,19 @@ async function change(
   });
 }
 
-const newPage: Page = {
-  method: 'GET',
-  path: '/alerts/new',
-  needs: 'member',
-  answer: async (request) => {
-    const subject = await newSubject(request, request.query.kind);
-    if ('is' in subject) return subject;
-    const state: FormState = freshForm(
-      formOf({
-        'config.address': request.query.address,
-        covers: 'all',
-        personal: 'false',
-        'hours.zone': request.caller.organisation.time_zone,
-      }),
-    );
-    return formPage(request, subject, state);
-  },
-};
+const newPage = forMembers.get('/alerts/new', async (request) => {
+  const subject = await newSubject(request, request.query.kind);
+  if ('is' in subject) return subject;
+  const state: FormState = freshForm(
+    formOf({
+      'config.address': request.query.address,
+      covers: 'all',
+      personal: 'false',
+      'hours.zone': request.caller.organisation.time_zone,
+    }),
+  );
+  return formPage(request, subject, state);
+});
 
 /** The form for a kind; without a kind, the list of kinds. */
 async function newSubject(
@@ -505,25 +492,15 @@ async function newSubject(
   return kind === undefined ? kindPage(items) : { kind, choices, mail, channel: undefined };
 }
 
-const newPosted: Page = {
-  method: 'POST',
-  path: '/alerts/new',
-  needs: 'member',
-  answer: async (request) => {
-    const subject = await newSubject(request, request.form.value('kind'));
-    return 'is' in subject ? subject : act(request, subject);
-  },
-};
+const newPosted = forMembers.post('/alerts/new', async (request) => {
+  const subject = await newSubject(request, request.form.value('kind'));
+  return 'is' in subject ? subject : act(request, subject);
+});
 
-const editPage: Page = {
-  method: 'GET',
-  path: '/alerts/:channel_id/edit',
-  needs: 'member',
-  answer: async (request) => {
-    const subject = await editSubject(request);
-    return formPage(request, subject, freshForm(formOfChannel(subject.channel, subject.kind)));
-  },
-};
+const editPage = forMembers.get('/alerts/:channel_id/edit', async (request) => {
+  const subject = await editSubject(request);
+  return formPage(request, subject, freshForm(formOfChannel(subject.channel, subject.kind)));
+});
 
 async function editSubject(
   request: MembersRequest,
@@ -546,11 +523,8 @@ async function editSubject(
   return { kind, choices, mail, channel };
 }
 
-const editPosted: Page = {
-  method: 'POST',
-  path: '/alerts/:channel_id/edit',
-  needs: 'member',
-  answer: async (request) => act(request, await editSubject(request)),
-};
+const editPosted = forMembers.post('/alerts/:channel_id/edit', async (request) =>
+  act(request, await editSubject(request)),
+);
 
 export const channelFormPages: readonly Page[] = [newPage, newPosted, editPage, editPosted];

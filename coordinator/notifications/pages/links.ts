@@ -1,7 +1,7 @@
 import { entryCard, entryPage, orDeadLink } from '../../people/pages/parts.ts';
 import { linkButton } from '../../web/elements.ts';
 import { type Html, html, joined } from '../../web/html.ts';
-import type { Page, PageAnswer } from '../../web/page.ts';
+import { forAnyone, type Page, type PageAnswer } from '../../web/page.ts';
 import {
   acknowledgeByLink,
   confirmChannel,
@@ -27,27 +27,23 @@ const headers = {
 /** `/a/`: the short form, in an SMS. */
 const acknowledgePaths = ['/acknowledge/:secret', '/a/:secret'] as const;
 
-const unsubscribePage: Page = {
-  method: 'GET',
-  path: '/unsubscribe/:secret',
-  needs: 'nobody',
-  answer: ({ askAsVisitor, path }) =>
-    orDeadLink(async () => {
-      const { organisation, address } = await askAsVisitor(showUnsubscribing, {
-        secret: path.secret,
-      });
-      return card(
-        'Unsubscribe',
-        'Unsubscribe from these alerts?',
-        words(
-          html`
+const unsubscribePage = forAnyone.get('/unsubscribe/:secret', ({ askAsVisitor, path }) =>
+  orDeadLink(async () => {
+    const { organisation, address } = await askAsVisitor(showUnsubscribing, {
+      secret: path.secret,
+    });
+    return card(
+      'Unsubscribe',
+      'Unsubscribe from these alerts?',
+      words(
+        html`
             <b>${address}</b> gets no more alerts from ${organisation}. Its owners are notified.
           `,
-        ),
-        button('Unsubscribe'),
-      );
-    }),
-};
+      ),
+      button('Unsubscribe'),
+    );
+  }),
+);
 
 function card(title: string, sentence: string, ...parts: readonly Html[]): PageAnswer {
   return entryPage(title, entryCard(sentence, ...parts), { headers });
@@ -79,29 +75,25 @@ const unsubscribed: Page = {
     }),
 };
 
-const confirmPage: Page = {
-  method: 'GET',
-  path: '/confirm-channel/:secret',
-  needs: 'nobody',
-  answer: ({ askAsVisitor, path }) =>
-    unlessTooOld(async () => {
-      const { organisation, address, said } = await askAsVisitor(showConfirmation, {
-        secret: path.secret,
-      });
-      if (said) return saidYes(address);
-      return card(
-        'Alerts to this address',
-        'Get alerts at this address?',
-        words(
-          html`
+const confirmPage = forAnyone.get('/confirm-channel/:secret', ({ askAsVisitor, path }) =>
+  unlessTooOld(async () => {
+    const { organisation, address, said } = await askAsVisitor(showConfirmation, {
+      secret: path.secret,
+    });
+    if (said) return saidYes(address);
+    return card(
+      'Alerts to this address',
+      'Get alerts at this address?',
+      words(
+        html`
             <b>${organisation}</b> wants to alert <b>${address}</b> when one of its monitors goes
             down, and when it is up again. Nothing is sent unless you confirm.
           `,
-        ),
-        button('Confirm alerts'),
-      );
-    }),
-};
+      ),
+      button('Confirm alerts'),
+    );
+  }),
+);
 
 /** For an expired confirmation link: says how to get another, and from whom. */
 function unlessTooOld(answer: () => Promise<PageAnswer>): Promise<PageAnswer> {
@@ -129,22 +121,18 @@ function saidYes(address: string): PageAnswer {
   );
 }
 
-const confirm: Page = {
-  method: 'POST',
-  path: '/confirm-channel/:secret',
-  needs: 'nobody',
-  answer: ({ askAsVisitor, path }) =>
-    unlessTooOld(async () => {
-      const { address, said } = await askAsVisitor(showConfirmation, { secret: path.secret });
-      if (said) return saidYes(address);
-      const { name } = await askAsVisitor(confirmChannel, { secret: path.secret });
-      return card(
-        'Alerts to this address',
-        'Confirmed',
-        words(html`<b>${name}</b> now gets alerts. Every alert has a link to unsubscribe.`),
-      );
-    }),
-};
+const confirm = forAnyone.post('/confirm-channel/:secret', ({ askAsVisitor, path }) =>
+  unlessTooOld(async () => {
+    const { address, said } = await askAsVisitor(showConfirmation, { secret: path.secret });
+    if (said) return saidYes(address);
+    const { name } = await askAsVisitor(confirmChannel, { secret: path.secret });
+    return card(
+      'Alerts to this address',
+      'Confirmed',
+      words(html`<b>${name}</b> now gets alerts. Every alert has a link to unsubscribe.`),
+    );
+  }),
+);
 
 export const alertLinkPages: readonly Page[] = [
   ...acknowledgePaths.flatMap((path) => [acknowledgePage(path), acknowledge(path)]),
@@ -155,37 +143,33 @@ export const alertLinkPages: readonly Page[] = [
 ];
 
 function acknowledgePage(path: string): Page {
-  return {
-    method: 'GET',
-    path,
-    needs: 'nobody',
-    answer: ({ askAsVisitor, path: { secret } }) =>
-      orDeadLink(async () => {
-        const { organisation, sentence, open, acknowledged_by, incidents } = await askAsVisitor(
-          showAcknowledgement,
-          { secret },
+  return forAnyone.get(path, ({ askAsVisitor, path: { secret } }) =>
+    orDeadLink(async () => {
+      const { organisation, sentence, open, acknowledged_by, incidents } = await askAsVisitor(
+        showAcknowledgement,
+        { secret },
+      );
+      const about = words(html`<b>${organisation}</b>: ${sentence}`);
+      if (open)
+        return card(
+          'Acknowledge this incident?',
+          'Acknowledge this incident?',
+          about,
+          words('Reminders stop, and everyone who was notified gets a message.'),
+          button('Acknowledge'),
+          seeIncident(incidents),
         );
-        const about = words(html`<b>${organisation}</b>: ${sentence}`);
-        if (open)
-          return card(
-            'Acknowledge this incident?',
-            'Acknowledge this incident?',
+      return acknowledged_by.length > 0
+        ? card(
+            'Already acknowledged',
+            'Already acknowledged',
             about,
-            words('Reminders stop, and everyone who was notified gets a message.'),
-            button('Acknowledge'),
+            words(joined(acknowledged_by, ', ')),
             seeIncident(incidents),
-          );
-        return acknowledged_by.length > 0
-          ? card(
-              'Already acknowledged',
-              'Already acknowledged',
-              about,
-              words(joined(acknowledged_by, ', ')),
-              seeIncident(incidents),
-            )
-          : card('Already resolved', 'Already resolved', about, seeIncident(incidents));
-      }),
-  };
+          )
+        : card('Already resolved', 'Already resolved', about, seeIncident(incidents));
+    }),
+  );
 }
 
 /** The way on, for whoever can sign in. */

@@ -7,7 +7,7 @@ import { heading, moreLink } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import { freshForm, hiddenField, textField } from '../../web/forms.ts';
 import { type Html, html, icon } from '../../web/html.ts';
-import { type MembersRequest, type Page, seeOther, show } from '../../web/page.ts';
+import { forMembers, type MembersRequest, seeOther, show } from '../../web/page.ts';
 import { number, stepTable } from '../../web/tables.ts';
 import { listChannelKinds } from '../contract.ts';
 import {
@@ -23,26 +23,22 @@ import {
 import { mailMissingNotice } from './recipients.ts';
 
 /** Who is notified, and how well that works. */
-export const channelsPage: Page = {
-  method: 'GET',
-  path: '/alerts',
-  needs: 'member',
-  answer: async (request) => {
-    const { ask, may, query } = request;
-    const cursor = query.cursor;
-    const [{ items, next_cursor }, kinds, mute] = await Promise.all([
-      ask(listChannels, { limit: 100, ...(cursor === undefined ? {} : { cursor }) }),
-      ask(listChannelKinds),
-      muteForm(request),
-    ]);
-    const common = { place: 'alerts', live: cursor === undefined } as const;
-    if (items.length === 0 && cursor === undefined)
-      return show({ ...common, title: 'Alerts', main: beginning(request, kinds.mail) });
-    const failing = items.filter((each) => channelStateOf(each, kinds.mail).state === 'down');
-    return show({
-      ...common,
-      title: failing[0] === undefined ? 'Alerts' : `Cannot deliver: ${failing[0].name}`,
-      main: html`
+export const channelsPage = forMembers.get('/alerts', async (request) => {
+  const { ask, may, query } = request;
+  const cursor = query.cursor;
+  const [{ items, next_cursor }, kinds, mute] = await Promise.all([
+    ask(listChannels, { limit: 100, ...(cursor === undefined ? {} : { cursor }) }),
+    ask(listChannelKinds),
+    muteForm(request),
+  ]);
+  const common = { place: 'alerts', live: cursor === undefined } as const;
+  if (items.length === 0 && cursor === undefined)
+    return show({ ...common, title: 'Alerts', main: beginning(request, kinds.mail) });
+  const failing = items.filter((each) => channelStateOf(each, kinds.mail).state === 'down');
+  return show({
+    ...common,
+    title: failing[0] === undefined ? 'Alerts' : `Cannot deliver: ${failing[0].name}`,
+    main: html`
         ${heading({
           sentence: sentenceOf(items, next_cursor !== null, kinds.mail),
           below:
@@ -64,9 +60,8 @@ export const channelsPage: Page = {
         }
         ${mute}
       `,
-    });
-  },
-};
+  });
+});
 
 async function muteForm({ ask, may }: MembersRequest): Promise<Html | null> {
   if (!may(muteAlerts) || (await ask(showFrame)).mute.until !== null) return null;
@@ -168,24 +163,14 @@ function rowOf(channel: Channel, { items: kinds, mail }: Kinds, { times }: Membe
   };
 }
 
-export const mute: Page = {
-  method: 'POST',
-  path: '/alerts/mute',
-  needs: 'member',
-  answer: async ({ ask, form }) => {
-    await ask(muteAlerts, { minutes: form.value('minutes') ?? '60' });
-    return seeOther('/alerts');
-  },
-};
+export const mute = forMembers.post('/alerts/mute', async ({ ask, form }) => {
+  await ask(muteAlerts, { minutes: form.value('minutes') ?? '60' });
+  return seeOther('/alerts');
+});
 
-export const unmute: Page = {
-  method: 'POST',
-  path: '/alerts/unmute',
-  needs: 'member',
-  answer: async ({ ask }) => {
-    await ask(unmuteAlerts);
-    return seeOther('/alerts', {
-      said: 'Alerts unmuted. Held alerts are sent if the outage is still open.',
-    });
-  },
-};
+export const unmute = forMembers.post('/alerts/unmute', async ({ ask }) => {
+  await ask(unmuteAlerts);
+  return seeOther('/alerts', {
+    said: 'Alerts unmuted. Held alerts are sent if the outage is still open.',
+  });
+});

@@ -6,7 +6,7 @@ import { heading, moreLink } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import { type FormState, freshForm, selectField, textField } from '../../web/forms.ts';
 import { type Html, html, icon, type Part, query, safeUrl } from '../../web/html.ts';
-import { type MembersRequest, type Page, send, show } from '../../web/page.ts';
+import { forMembers, type MembersRequest, send, show } from '../../web/page.ts';
 import type { Times } from '../../web/times.ts';
 import { fieldName } from '../audit-sentences.ts';
 import { getAuditChoices } from '../contract.ts';
@@ -70,27 +70,23 @@ const idLists = ['paused', 'resumed', 'deleted', 'restored', 'monitors', 'groups
 const trail = [{ href: '/organisation', name: 'Organisation' }];
 
 /** Who changed what, with both values. */
-export const auditPage: Page = {
-  method: 'GET',
-  path: '/audit',
-  needs: 'member',
-  answer: async (request) => {
-    const { ask, caller } = request;
-    const filter = filterOf(request.query);
-    const { cursor } = request.query;
-    const isFiltered = Object.values(filter).some((each) => each !== '');
-    const [{ items, next_cursor }, form] = await Promise.all([
-      ask(listAudit, { ...inputFor(filter), ...(cursor === undefined ? {} : { cursor }) }),
-      filterForm(request, filter),
-    ]);
-    const nothing = isFiltered
-      ? 'No changes match this filter.'
-      : 'No changes yet. Every change is kept for 400 days.';
-    return show({
-      title: 'Audit log',
-      place: 'organisation',
-      live: cursor === undefined && !isFiltered,
-      main: html`
+export const auditPage = forMembers.get('/audit', async (request) => {
+  const { ask, caller } = request;
+  const filter = filterOf(request.query);
+  const { cursor } = request.query;
+  const isFiltered = Object.values(filter).some((each) => each !== '');
+  const [{ items, next_cursor }, form] = await Promise.all([
+    ask(listAudit, { ...inputFor(filter), ...(cursor === undefined ? {} : { cursor }) }),
+    filterForm(request, filter),
+  ]);
+  const nothing = isFiltered
+    ? 'No changes match this filter.'
+    : 'No changes yet. Every change is kept for 400 days.';
+  return show({
+    title: 'Audit log',
+    place: 'organisation',
+    live: cursor === undefined && !isFiltered,
+    main: html`
         ${heading({
           sentence: 'Audit log',
           below: `Every change in ${caller.organisation.name}, kept for 400 days. Secrets are hidden.`,
@@ -131,9 +127,8 @@ export const auditPage: Page = {
             `
         }
       `,
-    });
-  },
-};
+  });
+});
 
 /** The filter of the list; an invalid date is ignored. `to` is a day that is included. */
 function filterOf({ who = '', operation = '', from = '', to = '' }: MembersRequest['query']) {
@@ -295,24 +290,19 @@ const columns = [
   'after',
 ];
 
-export const auditFile: Page = {
-  method: 'GET',
-  path: '/audit.csv',
-  needs: 'member',
-  answer: async (request) => {
-    const input = inputFor(filterOf(request.query));
-    const first = await request.ask(listAudit, { ...input, limit: 200 });
-    const name = `audit-${new Date(request.now).toISOString().slice(0, 10)}.csv`;
-    return send({
-      type: 'text/csv; charset=utf-8',
-      body: lines(request, input, first),
-      headers: {
-        'content-disposition': `attachment; filename="${name}"`,
-        'cache-control': 'no-store',
-      },
-    });
-  },
-};
+export const auditFile = forMembers.get('/audit.csv', async (request) => {
+  const input = inputFor(filterOf(request.query));
+  const first = await request.ask(listAudit, { ...input, limit: 200 });
+  const name = `audit-${new Date(request.now).toISOString().slice(0, 10)}.csv`;
+  return send({
+    type: 'text/csv; charset=utf-8',
+    body: lines(request, input, first),
+    headers: {
+      'content-disposition': `attachment; filename="${name}"`,
+      'cache-control': 'no-store',
+    },
+  });
+});
 
 /**
  * Further pages of the list. The first is read before anything is sent, so that a refusal still

@@ -17,7 +17,14 @@ import {
   textField,
 } from '../../web/forms.ts';
 import { type Html, html, icon } from '../../web/html.ts';
-import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
+import {
+  forMembers,
+  type MembersRequest,
+  type Page,
+  type PageAnswer,
+  seeOther,
+  show,
+} from '../../web/page.ts';
 import { acts, table } from '../../web/tables.ts';
 import {
   inviteMember,
@@ -56,17 +63,10 @@ export function rolesFor(own: string): readonly Choice[] {
 
 const trail = [{ href: '/members', name: 'Members' }];
 
-export const rolePage: Page = {
-  method: 'GET',
-  path: '/members/:member_id/role',
-  needs: 'member',
-  answer: async (request) => {
-    const member = await memberOf(request);
-    return (
-      proofFirst(request) ?? roleForm(request, member, freshForm(formOf({ role: member.role })))
-    );
-  },
-};
+export const rolePage = forMembers.get('/members/:member_id/role', async (request) => {
+  const member = await memberOf(request);
+  return proofFirst(request) ?? roleForm(request, member, freshForm(formOf({ role: member.role })));
+});
 
 type Member = OutputOf<typeof listMembers>['items'][number];
 
@@ -111,24 +111,19 @@ function calledOf({ name, email }: Member): string {
   return name === '' ? email : name;
 }
 
-export const changeRole: Page = {
-  method: 'POST',
-  path: '/members/:member_id/role',
-  needs: 'member',
-  answer: async (request) => {
-    const member = await memberOf(request);
-    const { form, ask } = request;
-    const tried = await attempt(
-      form,
-      () => ask(membersSetMemberRole, { email: member.email, role: form.value('role') ?? '' }),
-      ['role'],
-    );
-    if ('refused' in tried) return roleForm(request, member, tried.refused);
-    return seeOther('/members', {
-      said: `${calledOf(member)} is now ${/^[ao]/.test(tried.done.role) ? 'an' : 'a'} ${tried.done.role}.`,
-    });
-  },
-};
+export const changeRole = forMembers.post('/members/:member_id/role', async (request) => {
+  const member = await memberOf(request);
+  const { form, ask } = request;
+  const tried = await attempt(
+    form,
+    () => ask(membersSetMemberRole, { email: member.email, role: form.value('role') ?? '' }),
+    ['role'],
+  );
+  if ('refused' in tried) return roleForm(request, member, tried.refused);
+  return seeOther('/members', {
+    said: `${calledOf(member)} is now ${/^[ao]/.test(tried.done.role) ? 'an' : 'a'} ${tried.done.role}.`,
+  });
+});
 
 export const removePages = actPages(
   '/members/:member_id/remove',
@@ -169,22 +164,18 @@ function removing({ caller }: MembersRequest, member: Member, state: FormState):
 export const memberActs: readonly Page[] = [rolePage, changeRole, ...removePages];
 
 /** Who is in the organisation. */
-export const membersPage: Page = {
-  method: 'GET',
-  path: '/members',
-  needs: 'member',
-  answer: async (request) => {
-    const { ask, may, times, caller } = request;
-    const { items } = await ask(listMembers);
-    const [only] = items;
-    const sentence =
-      items.length === 1 && only?.id === caller.user
-        ? 'You are the only member'
-        : `${items.length} members of ${caller.organisation.name}`;
-    return show({
-      title: 'Members',
-      place: 'members',
-      main: html`
+export const membersPage = forMembers.get('/members', async (request) => {
+  const { ask, may, times, caller } = request;
+  const { items } = await ask(listMembers);
+  const [only] = items;
+  const sentence =
+    items.length === 1 && only?.id === caller.user
+      ? 'You are the only member'
+      : `${items.length} members of ${caller.organisation.name}`;
+  return show({
+    title: 'Members',
+    place: 'members',
+    main: html`
         ${heading({
           sentence,
           below: may(inviteMember) ? undefined : 'Owners and admins can invite members.',
@@ -226,9 +217,8 @@ export const membersPage: Page = {
           `
         }
       `,
-    });
-  },
-};
+  });
+});
 
 async function invitationsTable({ ask, may, times }: MembersRequest): Promise<Html | null> {
   if (!may(listInvitations)) return null;
@@ -295,24 +285,17 @@ function form({ caller }: MembersRequest, state: FormState): PageAnswer {
   });
 }
 
-export const invitePage: Page = {
-  method: 'GET',
-  path: '/members/invite',
-  needs: 'member',
-  answer: (request) => proofFirst(request) ?? form(request, freshForm(formOf({ role: 'member' }))),
-};
+export const invitePage = forMembers.get(
+  '/members/invite',
+  (request) => proofFirst(request) ?? form(request, freshForm(formOf({ role: 'member' }))),
+);
 
-export const invite: Page = {
-  method: 'POST',
-  path: '/members/invite',
-  needs: 'member',
-  answer: async (request) => {
-    const { form: sent } = request;
-    const input = { email: sent.value('email') ?? '', role: sent.value('role') ?? '' };
-    const tried = await attempt(sent, () => invitedAs(request, input), ['email', 'role']);
-    return 'refused' in tried ? form(request, tried.refused) : tried.done;
-  },
-};
+export const invite = forMembers.post('/members/invite', async (request) => {
+  const { form: sent } = request;
+  const input = { email: sent.value('email') ?? '', role: sent.value('role') ?? '' };
+  const tried = await attempt(sent, () => invitedAs(request, input), ['email', 'role']);
+  return 'refused' in tried ? form(request, tried.refused) : tried.done;
+});
 
 async function invitedAs(
   request: MembersRequest,
@@ -354,15 +337,13 @@ function shown(address: string, email: string): PageAnswer {
   });
 }
 
-export const takeBack: Page = {
-  method: 'POST',
-  path: '/members/invitations/:invitation_id/withdraw',
-  needs: 'member',
-  answer: async ({ ask, path }) => {
+export const takeBack = forMembers.post(
+  '/members/invitations/:invitation_id/withdraw',
+  async ({ ask, path }) => {
     await ask(withdrawInvitation, { invitation_id: path.invitation_id });
     return seeOther('/members', { said: 'Invitation revoked. Its link no longer works.' });
   },
-};
+);
 
 export const renewPages = actPages(
   '/members/invitations/:invitation_id/renew',

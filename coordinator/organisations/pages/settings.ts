@@ -16,8 +16,8 @@ import {
 } from '../../web/forms.ts';
 import { type Html, html, icon, type Part } from '../../web/html.ts';
 import {
+  forMembers,
   type MembersRequest,
-  type Page,
   type PageAnswer,
   seeOther,
   send,
@@ -35,15 +35,10 @@ import {
 
 const trail = [{ href: '/organisation', name: 'Organisation' }];
 
-export const deletePage: Page = {
-  method: 'GET',
-  path: '/organisation/delete',
-  needs: 'member',
-  answer: (request) => {
-    refuseUnlessMay(request, endOrganisation);
-    return proofFirst(request) ?? form(request, freshForm(request.form));
-  },
-};
+export const deletePage = forMembers.get('/organisation/delete', (request) => {
+  refuseUnlessMay(request, endOrganisation);
+  return proofFirst(request) ?? form(request, freshForm(request.form));
+});
 
 function form({ caller: { organisation } }: MembersRequest, state: FormState): PageAnswer {
   return show({
@@ -99,47 +94,32 @@ function form({ caller: { organisation } }: MembersRequest, state: FormState): P
   });
 }
 
-export const deleteIt: Page = {
-  method: 'POST',
-  path: '/organisation/delete',
-  needs: 'member',
-  answer: async (request) => {
-    const tried = await attempt(
-      request.form,
-      () => request.ask(endOrganisation, { name: request.form.value('name') ?? '' }),
-      ['name'],
-    );
-    if ('refused' in tried) return form(request, tried.refused);
-    return seeOther('/organisation', {
-      said: `${request.caller.organisation.name} will be deleted in seven days. Until then you can undo it.`,
-    });
-  },
-};
+export const deleteIt = forMembers.post('/organisation/delete', async (request) => {
+  const tried = await attempt(
+    request.form,
+    () => request.ask(endOrganisation, { name: request.form.value('name') ?? '' }),
+    ['name'],
+  );
+  if ('refused' in tried) return form(request, tried.refused);
+  return seeOther('/organisation', {
+    said: `${request.caller.organisation.name} will be deleted in seven days. Until then you can undo it.`,
+  });
+});
 
 /** From the notice on every page. */
-export const keepIt: Page = {
-  method: 'POST',
-  path: '/organisation/keep',
-  needs: 'member',
-  answer: async ({ ask, caller }) => {
-    const { resumed } = await ask(keepOrganisation);
-    const again = resumed === 1 ? 'One monitor' : `${resumed} monitors`;
-    return seeOther('/organisation', {
-      said: `${caller.organisation.name} is no longer being deleted.${resumed === 0 ? '' : ` ${again} resumed.`}`,
-    });
-  },
-};
+export const keepIt = forMembers.post('/organisation/keep', async ({ ask, caller }) => {
+  const { resumed } = await ask(keepOrganisation);
+  const again = resumed === 1 ? 'One monitor' : `${resumed} monitors`;
+  return seeOther('/organisation', {
+    said: `${caller.organisation.name} is no longer being deleted.${resumed === 0 ? '' : ` ${again} resumed.`}`,
+  });
+});
 
 /** From the list on the dashboard. */
-export const hideSteps: Page = {
-  method: 'POST',
-  path: '/first-steps/hide',
-  needs: 'member',
-  answer: async ({ ask }) => {
-    await ask(hideFirstSteps);
-    return seeOther('/', { said: 'List hidden.' });
-  },
-};
+export const hideSteps = forMembers.post('/first-steps/hide', async ({ ask }) => {
+  await ask(hideFirstSteps);
+  return seeOther('/', { said: 'List hidden.' });
+});
 
 const planNames: Readonly<Record<string, string>> = {
   free: 'Free',
@@ -160,19 +140,15 @@ const nouns: Readonly<Record<string, string>> = {
 };
 
 /** Name, plan, and how much of the plan is used. */
-export const organisationPage: Page = {
-  method: 'GET',
-  path: '/organisation',
-  needs: 'member',
-  answer: async (request) => {
-    const { ask, may, times } = request;
-    const organisation = await ask(showOrganisation);
-    const { name, time_zone, plan, created_at, used } = organisation;
-    const mayChange = may(updateOrganisation);
-    return show({
-      title: name,
-      place: 'organisation',
-      main: html`
+export const organisationPage = forMembers.get('/organisation', async (request) => {
+  const { ask, may, times } = request;
+  const organisation = await ask(showOrganisation);
+  const { name, time_zone, plan, created_at, used } = organisation;
+  const mayChange = may(updateOrganisation);
+  return show({
+    title: name,
+    place: 'organisation',
+    main: html`
         ${heading({
           sentence: name,
           below:
@@ -222,9 +198,8 @@ export const organisationPage: Page = {
           <dl class="card columns uses">${used.map(usedRow)}</dl>
         </section>
       `,
-    });
-  },
-};
+  });
+});
 
 function row(label: string, value: Part, action: Part = null): Html {
   return html`
@@ -280,16 +255,11 @@ function bar({ count, most }: Used): Html | null {
   `;
 }
 
-export const editPage: Page = {
-  method: 'GET',
-  path: '/organisation/edit',
-  needs: 'member',
-  answer: (request) => {
-    refuseUnlessMay(request, updateOrganisation);
-    const { name, time_zone } = request.caller.organisation;
-    return editForm(request, freshForm(formOf({ name, time_zone })));
-  },
-};
+export const editPage = forMembers.get('/organisation/edit', (request) => {
+  refuseUnlessMay(request, updateOrganisation);
+  const { name, time_zone } = request.caller.organisation;
+  return editForm(request, freshForm(formOf({ name, time_zone })));
+});
 
 function editForm({ caller }: MembersRequest, state: FormState): PageAnswer {
   return show({
@@ -324,19 +294,14 @@ function editForm({ caller }: MembersRequest, state: FormState): PageAnswer {
   });
 }
 
-export const edit: Page = {
-  method: 'POST',
-  path: '/organisation/edit',
-  needs: 'member',
-  answer: async (request) => {
-    const { form, ask } = request;
-    const input = { name: form.value('name') ?? '', time_zone: form.value('time_zone') ?? '' };
-    const tried = await attempt(form, () => ask(updateOrganisation, input), ['name', 'time_zone']);
-    return 'refused' in tried
-      ? editForm(request, tried.refused)
-      : seeOther('/organisation', { said: 'Organisation updated.' });
-  },
-};
+export const edit = forMembers.post('/organisation/edit', async (request) => {
+  const { form, ask } = request;
+  const input = { name: form.value('name') ?? '', time_zone: form.value('time_zone') ?? '' };
+  const tried = await attempt(form, () => ask(updateOrganisation, input), ['name', 'time_zone']);
+  return 'refused' in tried
+    ? editForm(request, tried.refused)
+    : seeOther('/organisation', { said: 'Organisation updated.' });
+});
 
 export const exportPages = actPages(
   '/organisation/export',

@@ -13,8 +13,8 @@ import {
 } from '../../web/forms.ts';
 import { type Html, html, icon, joined, type Part } from '../../web/html.ts';
 import {
+  forPersons,
   type MembersRequest,
-  type Page,
   type PageAnswer,
   type PersonsRequest,
   seeOther,
@@ -60,13 +60,11 @@ function leaveForm({ caller: { organisation } }: MembersRequest, state: FormStat
   });
 }
 
-export const newOrganisationPage: Page = {
-  method: 'GET',
-  path: '/organisations/new',
-  needs: 'person',
-  answer: ({ signedIn: { caller } }) =>
+export const newOrganisationPage = forPersons.get(
+  '/organisations/new',
+  ({ signedIn: { caller } }) =>
     newOrganisationForm(freshForm(formOf({ time_zone: caller?.organisation.time_zone ?? 'UTC' }))),
-};
+);
 
 function newOrganisationForm(state: FormState): PageAnswer {
   return show({
@@ -100,11 +98,9 @@ function newOrganisationForm(state: FormState): PageAnswer {
   });
 }
 
-export const newOrganisation: Page = {
-  method: 'POST',
-  path: '/organisations/new',
-  needs: 'person',
-  answer: async ({ form: sent, askOwn }) => {
+export const newOrganisation = forPersons.post(
+  '/organisations/new',
+  async ({ form: sent, askOwn }) => {
     const input = { name: sent.value('name') ?? '', time_zone: sent.value('time_zone') ?? '' };
     const tried = await attempt(sent, () => askOwn(createOwnOrganisation, input), [
       'name',
@@ -114,14 +110,12 @@ export const newOrganisation: Page = {
       ? newOrganisationForm(tried.refused)
       : seeOther('/', { said: `${tried.done.name} created. You are now viewing it.` });
   },
-};
+);
 
 /** The organisation that this browser acts in. */
-export const organisationsPage: Page = {
-  method: 'GET',
-  path: '/organisations',
-  needs: 'person',
-  answer: async ({ askOwn, times, signedIn: { caller } }) => {
+export const organisationsPage = forPersons.get(
+  '/organisations',
+  async ({ askOwn, times, signedIn: { caller } }) => {
     const { items, may_found } = await askOwn(listOwnOrganisations);
     const now = caller?.organisation.id;
     const sentence =
@@ -181,41 +175,32 @@ export const organisationsPage: Page = {
       `,
     });
   },
-};
+);
 
-export const switchOrganisation: Page = {
-  method: 'POST',
-  path: '/organisations',
-  needs: 'person',
-  answer: async ({ askOwn, form }) => {
-    await askOwn(switchOrganisationOperation, { organisation_id: form.value('organisation_id') });
-    return seeOther('/');
-  },
-};
+export const switchOrganisation = forPersons.post('/organisations', async ({ askOwn, form }) => {
+  await askOwn(switchOrganisationOperation, { organisation_id: form.value('organisation_id') });
+  return seeOther('/');
+});
 
 /** The user's sessions. */
-export const sessionsPage: Page = {
-  method: 'GET',
-  path: '/profile/sessions',
-  needs: 'person',
-  answer: async ({ askOwn, times }) => {
-    const { items } = await askOwn(listSessions);
-    const others = items.length - 1;
-    const sentence =
-      others < 1
-        ? 'You are signed in on this browser only'
-        : `You are signed in on ${items.length} browsers`;
-    const all =
-      others > 0 &&
-      html`
+export const sessionsPage = forPersons.get('/profile/sessions', async ({ askOwn, times }) => {
+  const { items } = await askOwn(listSessions);
+  const others = items.length - 1;
+  const sentence =
+    others < 1
+      ? 'You are signed in on this browser only'
+      : `You are signed in on ${items.length} browsers`;
+  const all =
+    others > 0 &&
+    html`
         <form method="post" action="/profile/sessions">
           <button class="button">Sign out everywhere else</button>
         </form>
       `;
-    return show({
-      title: 'Sessions',
-      place: 'profile',
-      main: html`
+  return show({
+    title: 'Sessions',
+    place: 'profile',
+    main: html`
         ${heading({
           sentence,
           below: 'Sessions end after 7 days unused, 30 days at most.',
@@ -239,68 +224,56 @@ export const sessionsPage: Page = {
           })),
         )}
       `,
-    });
-  },
-};
+  });
+});
 
-export const endOneSession: Page = {
-  method: 'POST',
-  path: '/profile/sessions/:session_id/end',
-  needs: 'person',
-  answer: async ({ askOwn, path }) => {
+export const endOneSession = forPersons.post(
+  '/profile/sessions/:session_id/end',
+  async ({ askOwn, path }) => {
     const { is_this } = await askOwn(endSession, { session_id: path.session_id });
     return is_this
       ? seeOther('/sign-in', { said: 'You are signed out.' })
       : seeOther('/profile/sessions', { said: 'Browser signed out.' });
   },
-};
+);
 
-export const endOtherSessionsPage: Page = {
-  method: 'POST',
-  path: '/profile/sessions',
-  needs: 'person',
-  answer: async ({ askOwn }) => {
-    const { ended } = await askOwn(endOtherSessions);
-    return seeOther('/profile/sessions', {
-      said:
-        ended === 1
-          ? 'The other browser was signed out.'
-          : `${ended} other browsers were signed out.`,
-    });
-  },
-};
+export const endOtherSessionsPage = forPersons.post('/profile/sessions', async ({ askOwn }) => {
+  const { ended } = await askOwn(endOtherSessions);
+  return seeOther('/profile/sessions', {
+    said:
+      ended === 1
+        ? 'The other browser was signed out.'
+        : `${ended} other browsers were signed out.`,
+  });
+});
 
 /** The user's data, with links to change each part. */
-export const profilePage: Page = {
-  method: 'GET',
-  path: '/profile',
-  needs: 'person',
-  answer: async ({ askOwn, times }) => {
-    const asked = [
-      askOwn(showProfile),
-      askOwn(listSessions),
-      askOwn(showSecondFactor),
-      askOwn(listPasskeys),
-    ] as const;
-    const [profile, sessions, second, passkeys] = await Promise.all(asked);
-    const { name, email, email_verified, wanted_email, mail } = profile;
-    const proven = email_verified
-      ? 'Confirmed'
-      : mail
-        ? 'Not confirmed yet'
-        : 'Not confirmed: this installation sends no e-mail';
-    const waiting =
-      wanted_email !== null &&
-      wanted_email !== email &&
-      html`
+export const profilePage = forPersons.get('/profile', async ({ askOwn, times }) => {
+  const asked = [
+    askOwn(showProfile),
+    askOwn(listSessions),
+    askOwn(showSecondFactor),
+    askOwn(listPasskeys),
+  ] as const;
+  const [profile, sessions, second, passkeys] = await Promise.all(asked);
+  const { name, email, email_verified, wanted_email, mail } = profile;
+  const proven = email_verified
+    ? 'Confirmed'
+    : mail
+      ? 'Not confirmed yet'
+      : 'Not confirmed: this installation sends no e-mail';
+  const waiting =
+    wanted_email !== null &&
+    wanted_email !== email &&
+    html`
         <span class="note">
           Open the link we sent to ${wanted_email} to confirm it.
         </span>
       `;
-    return show({
-      title: 'Your profile',
-      place: 'profile',
-      main: html`
+  return show({
+    title: 'Your profile',
+    place: 'profile',
+    main: html`
         ${heading({
           sentence: name === '' ? 'Your profile' : name,
           below: 'For your account, in all organisations.',
@@ -331,9 +304,8 @@ export const profilePage: Page = {
           )}
         </dl>
       `,
-    });
-  },
-};
+  });
+});
 
 function row(label: string, value: Part, action: Part): Html {
   return html`
@@ -373,12 +345,9 @@ function count(number: number, one: string, many: string): string {
 
 const trail = [{ href: '/profile', name: 'Your profile' }];
 
-export const profileName: Page = {
-  method: 'GET',
-  path: '/profile/name',
-  needs: 'person',
-  answer: ({ signedIn: { person } }) => namePage(freshForm(formOf({ name: person.name }))),
-};
+export const profileName = forPersons.get('/profile/name', ({ signedIn: { person } }) =>
+  namePage(freshForm(formOf({ name: person.name }))),
+);
 
 function namePage(state: FormState): PageAnswer {
   return formPage(
@@ -422,30 +391,23 @@ function formPage(
   });
 }
 
-export const writeProfileName: Page = {
-  method: 'POST',
-  path: '/profile/name',
-  needs: 'person',
-  answer: async ({ form, askOwn }) => {
-    const tried = await attempt(
-      form,
-      () => askOwn(updateProfile, { name: form.value('name') ?? '' }),
-      ['name'],
-    );
-    return 'refused' in tried
-      ? namePage(tried.refused)
-      : seeOther('/profile', { said: 'Name changed.' });
-  },
-};
+export const writeProfileName = forPersons.post('/profile/name', async ({ form, askOwn }) => {
+  const tried = await attempt(
+    form,
+    () => askOwn(updateProfile, { name: form.value('name') ?? '' }),
+    ['name'],
+  );
+  return 'refused' in tried
+    ? namePage(tried.refused)
+    : seeOther('/profile', { said: 'Name changed.' });
+});
 
-export const profileEmail: Page = {
-  method: 'GET',
-  path: '/profile/email',
-  needs: 'person',
-  answer: (request) =>
+export const profileEmail = forPersons.get(
+  '/profile/email',
+  (request) =>
     proofFirst(request) ??
     emailPage(request, freshForm(formOf({ email: request.signedIn.person.email }))),
-};
+);
 
 async function emailPage({ askOwn }: PersonsRequest, state: FormState): Promise<PageAnswer> {
   const { mail, email, email_verified } = await askOwn(showProfile);
@@ -471,33 +433,26 @@ async function emailPage({ askOwn }: PersonsRequest, state: FormState): Promise<
   );
 }
 
-export const writeProfileEmail: Page = {
-  method: 'POST',
-  path: '/profile/email',
-  needs: 'person',
-  answer: async (request) => {
-    const { form, askOwn } = request;
-    const tried = await attempt(
-      form,
-      () => askOwn(changeEmail, { email: form.value('email') ?? '' }),
-      ['email'],
-    );
-    if ('refused' in tried) return emailPage(request, tried.refused);
-    const { email, must_confirm } = tried.done;
-    return seeOther('/profile', {
-      said: must_confirm
-        ? `We sent a link to ${email}. Open it to change your address.`
-        : `${email} is now your e-mail address.`,
-    });
-  },
-};
+export const writeProfileEmail = forPersons.post('/profile/email', async (request) => {
+  const { form, askOwn } = request;
+  const tried = await attempt(
+    form,
+    () => askOwn(changeEmail, { email: form.value('email') ?? '' }),
+    ['email'],
+  );
+  if ('refused' in tried) return emailPage(request, tried.refused);
+  const { email, must_confirm } = tried.done;
+  return seeOther('/profile', {
+    said: must_confirm
+      ? `We sent a link to ${email}. Open it to change your address.`
+      : `${email} is now your e-mail address.`,
+  });
+});
 
-export const profilePassword: Page = {
-  method: 'GET',
-  path: '/profile/password',
-  needs: 'person',
-  answer: (request) => proofFirst(request) ?? passwordPage(request, freshForm(formOf({}))),
-};
+export const profilePassword = forPersons.get(
+  '/profile/password',
+  (request) => proofFirst(request) ?? passwordPage(request, freshForm(formOf({}))),
+);
 
 function passwordPage({ signedIn: { person } }: PersonsRequest, state: FormState): PageAnswer {
   return formPage(
@@ -522,21 +477,16 @@ function passwordPage({ signedIn: { person } }: PersonsRequest, state: FormState
   );
 }
 
-export const writeProfilePassword: Page = {
-  method: 'POST',
-  path: '/profile/password',
-  needs: 'person',
-  answer: async (request) => {
-    const { form, askOwn } = request;
-    const tried = await attempt(form, () => askOwn(changePassword, inputOf(form, ['password'])), [
-      'password',
-    ]);
-    if ('refused' in tried) return passwordPage(request, tried.refused);
-    return signInAndRedirect(
-      request,
-      tried.done.session,
-      '/profile',
-      'Password changed. All other browsers were signed out.',
-    );
-  },
-};
+export const writeProfilePassword = forPersons.post('/profile/password', async (request) => {
+  const { form, askOwn } = request;
+  const tried = await attempt(form, () => askOwn(changePassword, inputOf(form, ['password'])), [
+    'password',
+  ]);
+  if ('refused' in tried) return passwordPage(request, tried.refused);
+  return signInAndRedirect(
+    request,
+    tried.done.session,
+    '/profile',
+    'Password changed. All other browsers were signed out.',
+  );
+});

@@ -11,7 +11,7 @@ import {
 } from '../../web/forms.ts';
 import { html, icon, type Part } from '../../web/html.ts';
 import {
-  type Page,
+  forPersons,
   type PageAnswer,
   type PersonsRequest,
   seeOther,
@@ -40,11 +40,9 @@ const newPath = '/profile/passkeys/new';
 const below =
   'A passkey on your phone, your computer or a security key signs you in with a fingerprint, your face or a PIN. It replaces your password and two-step verification.';
 
-export const passkeysPage: Page = {
-  method: 'GET',
-  path: '/profile/passkeys',
-  needs: 'person',
-  answer: async ({ askOwn, times, with: { baseUrl } }) => {
+export const passkeysPage = forPersons.get(
+  '/profile/passkeys',
+  async ({ askOwn, times, with: { baseUrl } }) => {
     const { items, origin } = await askOwn(listPasskeys);
     const sentence =
       items.length === 0
@@ -89,14 +87,12 @@ export const passkeysPage: Page = {
       `,
     });
   },
-};
+);
 
-export const newPasskeyPage: Page = {
-  method: 'GET',
-  path: newPath,
-  needs: 'person',
-  answer: (request) => proofFirst(request) ?? addPage(request),
-};
+export const newPasskeyPage = forPersons.get(
+  newPath,
+  (request) => proofFirst(request) ?? addPage(request),
+);
 
 async function addPage({ askOwn }: PersonsRequest, sent?: FormState): Promise<PageAnswer> {
   const { origin, suggested_name: name } = await askOwn(listPasskeys);
@@ -138,48 +134,37 @@ async function addPage({ askOwn }: PersonsRequest, sent?: FormState): Promise<Pa
   });
 }
 
-export const newPasskeyOptions: Page = {
-  method: 'POST',
-  path: '/profile/passkeys/new/options',
-  needs: 'person',
-  answer: async ({ askOwn }) =>
+export const newPasskeyOptions = forPersons.post(
+  '/profile/passkeys/new/options',
+  async ({ askOwn }) =>
     send({
       type: 'application/json',
       body: (await askOwn(beginPasskey)).options,
       headers: { 'cache-control': 'no-store' },
     }),
-};
+);
 
-export const newPasskey: Page = {
-  method: 'POST',
-  path: newPath,
-  needs: 'person',
-  answer: async (request) => {
-    const { form, askOwn } = request;
-    const input = { name: form.value('name') ?? '', answer: form.value('answer') ?? '' };
-    const tried = await attempt(form, () => askOwn(addPasskey, input), ['name']);
-    if ('refused' in tried) return addPage(request, tried.refused);
-    return seeOther('/profile/passkeys', { said: `Passkey ${tried.done.name} added.` });
-  },
-};
+export const newPasskey = forPersons.post(newPath, async (request) => {
+  const { form, askOwn } = request;
+  const input = { name: form.value('name') ?? '', answer: form.value('answer') ?? '' };
+  const tried = await attempt(form, () => askOwn(addPasskey, input), ['name']);
+  if ('refused' in tried) return addPage(request, tried.refused);
+  return seeOther('/profile/passkeys', { said: `Passkey ${tried.done.name} added.` });
+});
 
 const removePath = '/profile/passkeys/:passkey_id/remove';
 
-export const removePasskeyPage: Page = {
-  method: 'GET',
-  path: removePath,
-  needs: 'person',
-  answer: async (request) => {
-    const { askOwn, path } = request;
-    const { items } = await askOwn(listPasskeys);
-    const there = items.find(({ id }) => id === path.passkey_id);
-    if (!there) return seeOther('/profile/passkeys');
-    return (
-      proofFirst(request) ??
-      show({
-        title: 'Remove a passkey',
-        place: 'profile',
-        main: html`
+export const removePasskeyPage = forPersons.get(removePath, async (request) => {
+  const { askOwn, path } = request;
+  const { items } = await askOwn(listPasskeys);
+  const there = items.find(({ id }) => id === path.passkey_id);
+  if (!there) return seeOther('/profile/passkeys');
+  return (
+    proofFirst(request) ??
+    show({
+      title: 'Remove a passkey',
+      place: 'profile',
+      main: html`
           ${heading({
             sentence: html`Remove ${there.name}?`,
             below:
@@ -193,36 +178,26 @@ export const removePasskeyPage: Page = {
             </div>
           </form>
         `,
-      })
-    );
-  },
-};
+    })
+  );
+});
 
-export const dropPasskey: Page = {
-  method: 'POST',
-  path: removePath,
-  needs: 'person',
-  answer: async ({ askOwn, path }) => {
-    const { name } = await askOwn(removePasskey, { passkey_id: path.passkey_id });
-    return seeOther('/profile/passkeys', { said: `Passkey ${name} removed.` });
-  },
-};
+export const dropPasskey = forPersons.post(removePath, async ({ askOwn, path }) => {
+  const { name } = await askOwn(removePasskey, { passkey_id: path.passkey_id });
+  return seeOther('/profile/passkeys', { said: `Passkey ${name} removed.` });
+});
 
 const [overview, setUpPath] = ['/profile/two-step', '/profile/two-step/set-up'];
 const secondFactorTrail = [ofProfile, { href: overview, name: 'Two-step verification' }];
 const noStore = { 'cache-control': 'no-store' } as const;
 
-export const twoStepPage: Page = {
-  method: 'GET',
-  path: overview,
-  needs: 'person',
-  answer: async ({ askOwn, times }) => {
-    const { on_since, recovery_codes_left: left } = await askOwn(showSecondFactor);
-    if (on_since === null) return seeOther(setUpPath);
-    return show({
-      title: 'Two-step verification',
-      place: 'profile',
-      main: html`
+export const twoStepPage = forPersons.get(overview, async ({ askOwn, times }) => {
+  const { on_since, recovery_codes_left: left } = await askOwn(showSecondFactor);
+  if (on_since === null) return seeOther(setUpPath);
+  return show({
+    title: 'Two-step verification',
+    place: 'profile',
+    main: html`
         ${heading({
           sentence: 'Two-step verification is on',
           below:
@@ -257,24 +232,19 @@ export const twoStepPage: Page = {
           </div>
         </dl>
       `,
-    });
-  },
-};
+  });
+});
 
-export const setUpPage: Page = {
-  method: 'GET',
-  path: setUpPath,
-  needs: 'person',
-  answer: (request) =>
-    unlessOther(async () => {
-      const { on_since } = await request.askOwn(showSecondFactor);
-      if (on_since !== null) return seeOther(overview);
-      const wait = proofFirst(request);
-      if (wait) return wait;
-      const { secret } = await request.askOwn(proposeSecondFactor);
-      return setUpForm(request, secret, freshForm(formOf({})));
-    }),
-};
+export const setUpPage = forPersons.get(setUpPath, (request) =>
+  unlessOther(async () => {
+    const { on_since } = await request.askOwn(showSecondFactor);
+    if (on_since !== null) return seeOther(overview);
+    const wait = proofFirst(request);
+    if (wait) return wait;
+    const { secret } = await request.askOwn(proposeSecondFactor);
+    return setUpForm(request, secret, freshForm(formOf({})));
+  }),
+);
 
 /** A page for a setting that is on or off; the page that does not match redirects to the other. */
 async function unlessOther(answer: () => Promise<PageAnswer>): Promise<PageAnswer> {
@@ -349,25 +319,20 @@ function inFours(secret: string): string {
   return (secret.match(/.{1,4}/g) ?? []).join(' ');
 }
 
-export const setUp: Page = {
-  method: 'POST',
-  path: setUpPath,
-  needs: 'person',
-  answer: (request) =>
-    unlessOther(async () => {
-      const { form, askOwn } = request;
-      const secret = form.value('secret') ?? '';
-      const tried = await attempt(
-        form,
-        () => askOwn(startSecondFactor, { secret, code: form.value('code') ?? '' }),
-        ['code'],
-      );
-      if ('done' in tried)
-        return codesPage('Two-step verification is on', tried.done.recovery_codes);
-      const { on_since } = await askOwn(showSecondFactor);
-      return on_since === null ? setUpForm(request, secret, tried.refused) : seeOther(overview);
-    }),
-};
+export const setUp = forPersons.post(setUpPath, (request) =>
+  unlessOther(async () => {
+    const { form, askOwn } = request;
+    const secret = form.value('secret') ?? '';
+    const tried = await attempt(
+      form,
+      () => askOwn(startSecondFactor, { secret, code: form.value('code') ?? '' }),
+      ['code'],
+    );
+    if ('done' in tried) return codesPage('Two-step verification is on', tried.done.recovery_codes);
+    const { on_since } = await askOwn(showSecondFactor);
+    return on_since === null ? setUpForm(request, secret, tried.refused) : seeOther(overview);
+  }),
+);
 
 /** Shown once: only their fingerprints are stored. */
 function codesPage(sentence: Part, codes: readonly string[]): PageAnswer {
@@ -400,18 +365,14 @@ function codesPage(sentence: Part, codes: readonly string[]): PageAnswer {
   });
 }
 
-export const newCodesPage: Page = {
-  method: 'GET',
-  path: '/profile/two-step/codes',
-  needs: 'person',
-  answer: (request) =>
-    question(request, {
-      sentence: 'Create ten new recovery codes?',
-      below: 'Your current codes stop working at once.',
-      verb: 'Create codes',
-      isEnd: false,
-    }),
-};
+export const newCodesPage = forPersons.get('/profile/two-step/codes', (request) =>
+  question(request, {
+    sentence: 'Create ten new recovery codes?',
+    below: 'Your current codes stop working at once.',
+    verb: 'Create codes',
+    isEnd: false,
+  }),
+);
 
 /** A page that asks for confirmation. */
 function question(
@@ -443,36 +404,24 @@ function question(
   );
 }
 
-export const newCodes: Page = {
-  method: 'POST',
-  path: '/profile/two-step/codes',
-  needs: 'person',
-  answer: ({ askOwn }) =>
-    unlessOther(async () =>
-      codesPage('Your new recovery codes', (await askOwn(replaceRecoveryCodes)).recovery_codes),
-    ),
-};
+export const newCodes = forPersons.post('/profile/two-step/codes', ({ askOwn }) =>
+  unlessOther(async () =>
+    codesPage('Your new recovery codes', (await askOwn(replaceRecoveryCodes)).recovery_codes),
+  ),
+);
 
-export const turnOffPage: Page = {
-  method: 'GET',
-  path: '/profile/two-step/off',
-  needs: 'person',
-  answer: (request) =>
-    question(request, {
-      sentence: 'Turn off two-step verification?',
-      below: 'Your password alone then signs you in, and your recovery codes stop working.',
-      verb: 'Turn off',
-      isEnd: true,
-    }),
-};
+export const turnOffPage = forPersons.get('/profile/two-step/off', (request) =>
+  question(request, {
+    sentence: 'Turn off two-step verification?',
+    below: 'Your password alone then signs you in, and your recovery codes stop working.',
+    verb: 'Turn off',
+    isEnd: true,
+  }),
+);
 
-export const turnOff: Page = {
-  method: 'POST',
-  path: '/profile/two-step/off',
-  needs: 'person',
-  answer: ({ askOwn }) =>
-    unlessOther(async () => {
-      await askOwn(endSecondFactor);
-      return seeOther('/profile', { said: 'Two-step verification is off.' });
-    }),
-};
+export const turnOff = forPersons.post('/profile/two-step/off', ({ askOwn }) =>
+  unlessOther(async () => {
+    await askOwn(endSecondFactor);
+    return seeOther('/profile', { said: 'Two-step verification is off.' });
+  }),
+);

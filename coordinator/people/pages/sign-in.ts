@@ -12,7 +12,8 @@ import {
 } from '../../web/forms.ts';
 import { type Html, html, query, safeUrl } from '../../web/html.ts';
 import {
-  type Page,
+  forAnyone,
+  forPersons,
   type PageAnswer,
   type PageRequest,
   type PersonsRequest,
@@ -106,28 +107,20 @@ function passkeyConfirm(origin: string, next: string): Html {
   });
 }
 
-export const confirmPage: Page = {
-  method: 'GET',
-  path: '/confirm',
-  needs: 'person',
-  answer: (request) => confirmWith(request, freshForm(noForm), nextOf(request.query.next)),
-};
+export const confirmPage = forPersons.get('/confirm', (request) =>
+  confirmWith(request, freshForm(noForm), nextOf(request.query.next)),
+);
 
-export const confirm: Page = {
-  method: 'POST',
-  path: '/confirm',
-  needs: 'person',
-  answer: async (request) => {
-    const { form, askOwn } = request;
-    const next = nextOf(form.value('next'));
-    const tried = await attempt(
-      form,
-      () => askOwn(proveAgain, { password: form.value('password') ?? '' }),
-      ['password'],
-    );
-    return 'refused' in tried ? confirmWith(request, tried.refused, next) : seeOther(next);
-  },
-};
+export const confirm = forPersons.post('/confirm', async (request) => {
+  const { form, askOwn } = request;
+  const next = nextOf(form.value('next'));
+  const tried = await attempt(
+    form,
+    () => askOwn(proveAgain, { password: form.value('password') ?? '' }),
+    ['password'],
+  );
+  return 'refused' in tried ? confirmWith(request, tried.refused, next) : seeOther(next);
+});
 
 /** A page with a secret in its address must not be cached. */
 const headers = { 'cache-control': 'no-store' } as const;
@@ -136,26 +129,22 @@ const headers = { 'cache-control': 'no-store' } as const;
  * A click signs in at once. A program that opens addresses by itself (a preview, a scanner, a
  * prefetching browser) gets a button, and does not use up the link.
  */
-export const enterPage: Page = {
-  method: 'GET',
-  path: '/enter/:secret',
-  needs: 'nobody',
-  answer: (request) =>
-    request.isByPerson
-      ? act(request)
-      : entryPage(
-          'Sign in',
-          entryCard(
-            'Sign in with this link',
-            html`
+export const enterPage = forAnyone.get('/enter/:secret', (request) =>
+  request.isByPerson
+    ? act(request)
+    : entryPage(
+        'Sign in',
+        entryCard(
+          'Sign in with this link',
+          html`
               <form class="form" method="post">
                 <button class="button button-main">Sign in</button>
               </form>
             `,
-          ),
-          { headers },
         ),
-};
+        { headers },
+      ),
+);
 
 async function act(request: PublicRequest): Promise<PageAnswer> {
   try {
@@ -190,12 +179,7 @@ function dead({ signedIn }: PublicRequest): PageAnswer {
   );
 }
 
-export const enterByButton: Page = {
-  method: 'POST',
-  path: '/enter/:secret',
-  needs: 'nobody',
-  answer: act,
-};
+export const enterByButton = forAnyone.post('/enter/:secret', act);
 
 /** Says that its browser sent the right password a moment ago. */
 const stepCookie = 'second_step';
@@ -216,17 +200,12 @@ export function endOfStep(request: PageRequest): string {
   return cookie(stepCookie, '', { seconds: 0, secure: isSecure(request) });
 }
 
-export const secondStepPage: Page = {
-  method: 'GET',
-  path,
-  needs: 'nobody',
-  answer: (request) => {
-    const { next, with: by } = request.query;
-    return stepOf(request) === undefined
-      ? seeOther(`/sign-in${query({ next: nextOf(next) })}`)
-      : page(freshForm(noForm), nextOf(next), by === 'recovery');
-  },
-};
+export const secondStepPage = forAnyone.get(path, (request) => {
+  const { next, with: by } = request.query;
+  return stepOf(request) === undefined
+    ? seeOther(`/sign-in${query({ next: nextOf(next) })}`)
+    : page(freshForm(noForm), nextOf(next), by === 'recovery');
+});
 
 function stepOf({ cookies }: PublicRequest): string | undefined {
   return cookieOf(cookies, stepCookie);
@@ -291,34 +270,29 @@ function appForm(state: FormState): Html {
   });
 }
 
-export const secondStep: Page = {
-  method: 'POST',
-  path,
-  needs: 'nobody',
-  answer: async (request) => {
-    const { form, askAsVisitor } = request;
-    const [next, step] = [nextOf(form.value('next')), stepOf(request)];
-    const again = seeOther(`/sign-in${query({ next })}`, {
-      headers: { 'set-cookie': endOfStep(request) },
-    });
-    if (step === undefined) return again;
-    const tried = await attempt(
-      form,
-      () => askAsVisitor(finishSignIn, { secret: step, code: form.value('code') ?? '' }),
-      ['code'],
-    );
-    if ('done' in tried) {
-      const { session, recovery_codes_left } = tried.done;
-      return signInAndRedirect(request, session, next, leftWords(recovery_codes_left), [
-        endOfStep(request),
-      ]);
-    }
-    const { status, objections } = tried.refused;
-    return status === 404
-      ? { ...again, said: objections[0] }
-      : page(tried.refused, next, form.value('with') === 'recovery');
-  },
-};
+export const secondStep = forAnyone.post(path, async (request) => {
+  const { form, askAsVisitor } = request;
+  const [next, step] = [nextOf(form.value('next')), stepOf(request)];
+  const again = seeOther(`/sign-in${query({ next })}`, {
+    headers: { 'set-cookie': endOfStep(request) },
+  });
+  if (step === undefined) return again;
+  const tried = await attempt(
+    form,
+    () => askAsVisitor(finishSignIn, { secret: step, code: form.value('code') ?? '' }),
+    ['code'],
+  );
+  if ('done' in tried) {
+    const { session, recovery_codes_left } = tried.done;
+    return signInAndRedirect(request, session, next, leftWords(recovery_codes_left), [
+      endOfStep(request),
+    ]);
+  }
+  const { status, objections } = tried.refused;
+  return status === 404
+    ? { ...again, said: objections[0] }
+    : page(tried.refused, next, form.value('with') === 'recovery');
+});
 
 function leftWords(left: number | null): string | undefined {
   if (left === null) return undefined;
@@ -392,63 +366,43 @@ function passkeySignIn(origin: string, next: string): Html {
   });
 }
 
-export const signInPage: Page = {
-  method: 'GET',
-  path: '/sign-in',
-  needs: 'nobody',
-  answer: (request) =>
-    request.signedIn
-      ? seeOther(nextOf(request.query.next))
-      : signInWith(request, freshForm(noForm)),
-};
+export const signInPage = forAnyone.get('/sign-in', (request) =>
+  request.signedIn ? seeOther(nextOf(request.query.next)) : signInWith(request, freshForm(noForm)),
+);
 
-export const signIn: Page = {
-  method: 'POST',
-  path: '/sign-in',
-  needs: 'nobody',
-  answer: async (request) => {
-    const { form, askAsVisitor } = request;
-    const next = nextOf(form.value('next'));
-    const input = { email: form.value('email') ?? '', password: form.value('password') ?? '' };
-    const tried = await attempt(form, () => askAsVisitor(signInOperation, input), [
-      'email',
-      'password',
-    ]);
-    if ('refused' in tried) return signInWith(request, tried.refused, next);
-    const { session, second_step } = tried.done;
-    if (session !== null) return signInAndRedirect(request, session, next);
-    return second_step === null
-      ? signInWith(request, freshForm(form), next)
-      : askForSecondStep(request, second_step, next);
-  },
-};
+export const signIn = forAnyone.post('/sign-in', async (request) => {
+  const { form, askAsVisitor } = request;
+  const next = nextOf(form.value('next'));
+  const input = { email: form.value('email') ?? '', password: form.value('password') ?? '' };
+  const tried = await attempt(form, () => askAsVisitor(signInOperation, input), [
+    'email',
+    'password',
+  ]);
+  if ('refused' in tried) return signInWith(request, tried.refused, next);
+  const { session, second_step } = tried.done;
+  if (session !== null) return signInAndRedirect(request, session, next);
+  return second_step === null
+    ? signInWith(request, freshForm(form), next)
+    : askForSecondStep(request, second_step, next);
+});
 
 /** The browser's cache of the pages is deleted with the session. */
-export const signOut: Page = {
-  method: 'POST',
-  path: '/sign-out',
-  needs: 'person',
-  answer: async (request) => {
-    await request.askOwn(signOutOperation);
-    const headers = {
-      'set-cookie': endSessionCookie(isSecure(request)),
-      'clear-site-data': '"cache"',
-    };
-    return seeOther('/sign-in', { said: 'You are signed out.', headers });
-  },
-};
+export const signOut = forPersons.post('/sign-out', async (request) => {
+  await request.askOwn(signOutOperation);
+  const headers = {
+    'set-cookie': endSessionCookie(isSecure(request)),
+    'clear-site-data': '"cache"',
+  };
+  return seeOther('/sign-in', { said: 'You are signed out.', headers });
+});
 
 /** For people who type the address. */
-export const signOutPage: Page = {
-  method: 'GET',
-  path: '/sign-out',
-  needs: 'person',
-  answer: () =>
-    entryPage(
-      'Sign out',
-      entryCard(
-        'Sign out of this browser?',
-        html`
+export const signOutPage = forPersons.get('/sign-out', () =>
+  entryPage(
+    'Sign out',
+    entryCard(
+      'Sign out of this browser?',
+      html`
           <form class="form" method="post" action="/sign-out">
             <div class="actions">
               <button class="button button-main">Sign out</button>
@@ -456,60 +410,45 @@ export const signOutPage: Page = {
             </div>
           </form>
         `,
-      ),
     ),
-};
+  ),
+);
 
 /** Signing in by a passkey, and confirming one's identity by one. */
-export const passkeyInOptions: Page = {
-  method: 'POST',
-  path: '/sign-in/passkey/options',
-  needs: 'nobody',
-  answer: async ({ askAsVisitor }) => options((await askAsVisitor(beginPasskeySignIn)).options),
-};
+export const passkeyInOptions = forAnyone.post(
+  '/sign-in/passkey/options',
+  async ({ askAsVisitor }) => options((await askAsVisitor(beginPasskeySignIn)).options),
+);
 
 /** For the script, which passes it unchanged to the browser. */
 function options(text: string): PageAnswer {
   return send({ type: 'application/json', body: text, headers: { 'cache-control': 'no-store' } });
 }
 
-export const passkeyIn: Page = {
-  method: 'POST',
-  path: '/sign-in/passkey',
-  needs: 'nobody',
-  answer: async (request) => {
-    const { form, askAsVisitor } = request;
-    const next = nextOf(form.value('next'));
-    const tried = await attempt(
-      form,
-      () => askAsVisitor(signInByPasskey, { answer: form.value('answer') ?? '' }),
-      [],
-    );
-    return 'refused' in tried
-      ? signInWith(request, tried.refused, next)
-      : signInAndRedirect(request, tried.done.session, next, undefined, [endOfStep(request)]);
-  },
-};
+export const passkeyIn = forAnyone.post('/sign-in/passkey', async (request) => {
+  const { form, askAsVisitor } = request;
+  const next = nextOf(form.value('next'));
+  const tried = await attempt(
+    form,
+    () => askAsVisitor(signInByPasskey, { answer: form.value('answer') ?? '' }),
+    [],
+  );
+  return 'refused' in tried
+    ? signInWith(request, tried.refused, next)
+    : signInAndRedirect(request, tried.done.session, next, undefined, [endOfStep(request)]);
+});
 
-export const passkeyProofOptions: Page = {
-  method: 'POST',
-  path: '/confirm/passkey/options',
-  needs: 'person',
-  answer: async ({ askOwn }) => options((await askOwn(beginProof)).options),
-};
+export const passkeyProofOptions = forPersons.post('/confirm/passkey/options', async ({ askOwn }) =>
+  options((await askOwn(beginProof)).options),
+);
 
-export const passkeyProof: Page = {
-  method: 'POST',
-  path: '/confirm/passkey',
-  needs: 'person',
-  answer: async (request) => {
-    const { form, askOwn } = request;
-    const next = nextOf(form.value('next'));
-    const tried = await attempt(
-      form,
-      () => askOwn(proveByPasskey, { answer: form.value('answer') ?? '' }),
-      [],
-    );
-    return 'refused' in tried ? confirmWith(request, tried.refused, next) : seeOther(next);
-  },
-};
+export const passkeyProof = forPersons.post('/confirm/passkey', async (request) => {
+  const { form, askOwn } = request;
+  const next = nextOf(form.value('next'));
+  const tried = await attempt(
+    form,
+    () => askOwn(proveByPasskey, { answer: form.value('answer') ?? '' }),
+    [],
+  );
+  return 'refused' in tried ? confirmWith(request, tried.refused, next) : seeOther(next);
+});

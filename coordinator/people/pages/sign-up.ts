@@ -11,7 +11,13 @@ import {
   textField,
 } from '../../web/forms.ts';
 import { html, type Part } from '../../web/html.ts';
-import { type Page, type PageAnswer, type PublicRequest, seeOther } from '../../web/page.ts';
+import {
+  forAnyone,
+  forPersons,
+  type PageAnswer,
+  type PublicRequest,
+  seeOther,
+} from '../../web/page.ts';
 import {
   acceptInvitation,
   finishSignUp,
@@ -28,20 +34,16 @@ import { alsoEnded, entryCard, entryPage, orDeadLink, signInAndRedirect } from '
 import { askForSecondStep } from './sign-in.ts';
 
 /** An invitation: a signed-in user joins; it signs no one in. */
-export const joinPage: Page = {
-  method: 'GET',
-  path: '/join/:secret',
-  needs: 'nobody',
-  answer: ({ askAsVisitor, path, signedIn }) =>
-    orDeadLink(async () => {
-      const { organisation, role, inviter } = await askAsVisitor(showInvitation, {
-        secret: path.secret,
-      });
-      const words = html`
+export const joinPage = forAnyone.get('/join/:secret', ({ askAsVisitor, path, signedIn }) =>
+  orDeadLink(async () => {
+    const { organisation, role, inviter } = await askAsVisitor(showInvitation, {
+      secret: path.secret,
+    });
+    const words = html`
         <p class="soft">${inviter ?? 'A member'} invites you to join as ${role}.</p>
       `;
-      const ways = signedIn
-        ? html`
+    const ways = signedIn
+      ? html`
           <form class="form" method="post">
             <div class="actions">
               <button class="button button-main">Join as ${signedIn.person.email}</button>
@@ -49,42 +51,35 @@ export const joinPage: Page = {
             </div>
           </form>
         `
-        : html`
+      : html`
           <p class="actions">
             ${linkButton(`/join/${path.secret}/sign-up`, 'Create account', { main: true })}
             ${linkButton(`/sign-in?next=/join/${path.secret}`, 'Sign in instead')}
           </p>
         `;
-      return entryPage('Join', entryCard(html`Join ${organisation}`, words, ways), {
-        headers: { 'cache-control': 'no-store' },
-      });
-    }),
-};
+    return entryPage('Join', entryCard(html`Join ${organisation}`, words, ways), {
+      headers: { 'cache-control': 'no-store' },
+    });
+  }),
+);
 
-export const join: Page = {
-  method: 'POST',
-  path: '/join/:secret',
-  needs: 'person',
-  answer: ({ askOwn, path }) =>
-    orDeadLink(async () => {
-      try {
-        const { name } = await askOwn(acceptInvitation, { secret: path.secret });
-        return seeOther('/', { said: `You joined ${name}.` });
-      } catch (error) {
-        if (!(error instanceof Refusal) || error.code !== 'already_member') throw error;
-        return seeOther('/', { said: error.message });
-      }
-    }),
-};
+export const join = forPersons.post('/join/:secret', ({ askOwn, path }) =>
+  orDeadLink(async () => {
+    try {
+      const { name } = await askOwn(acceptInvitation, { secret: path.secret });
+      return seeOther('/', { said: `You joined ${name}.` });
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.code !== 'already_member') throw error;
+      return seeOther('/', { said: error.message });
+    }
+  }),
+);
 
 const noStore = { 'cache-control': 'no-store' } as const;
 
-export const forgotPage: Page = {
-  method: 'GET',
-  path: '/forgot',
-  needs: 'nobody',
-  answer: (request) => forgotForm(request, freshForm(noForm)),
-};
+export const forgotPage = forAnyone.get('/forgot', (request) =>
+  forgotForm(request, freshForm(noForm)),
+);
 
 async function forgotForm({ askAsVisitor }: PublicRequest, state: FormState): Promise<PageAnswer> {
   const { mail } = await askAsVisitor(showSignUpPolicy);
@@ -134,39 +129,29 @@ function withoutMail(): PageAnswer {
   );
 }
 
-export const forgot: Page = {
-  method: 'POST',
-  path: '/forgot',
-  needs: 'nobody',
-  answer: async (request) => {
-    const { form, askAsVisitor } = request;
-    const email = form.value('email') ?? '';
-    const tried = await attempt(form, () => askAsVisitor(requestPasswordReset, { email }), [
-      'email',
-    ]);
-    if ('refused' in tried) return forgotForm(request, tried.refused);
-    return entryPage(
+export const forgot = forAnyone.post('/forgot', async (request) => {
+  const { form, askAsVisitor } = request;
+  const email = form.value('email') ?? '';
+  const tried = await attempt(form, () => askAsVisitor(requestPasswordReset, { email }), ['email']);
+  if ('refused' in tried) return forgotForm(request, tried.refused);
+  return entryPage(
+    'Check your e-mail',
+    entryCard(
       'Check your e-mail',
-      entryCard(
-        'Check your e-mail',
-        html`
+      html`
           <p class="soft">
             If <b>${email}</b> has an account, we sent it a link to choose a new password. The link
             works for one hour.
           </p>
           <p class="actions">${linkButton('/sign-in', 'Back to sign-in')}</p>
         `,
-      ),
-    );
-  },
-};
+    ),
+  );
+});
 
-export const resetPage: Page = {
-  method: 'GET',
-  path: '/reset/:secret',
-  needs: 'nobody',
-  answer: (request) => resetForm(request, freshForm(noForm)),
-};
+export const resetPage = forAnyone.get('/reset/:secret', (request) =>
+  resetForm(request, freshForm(noForm)),
+);
 
 function resetForm({ askAsVisitor, path }: PublicRequest, state: FormState): Promise<PageAnswer> {
   return orDeadLink(async () => {
@@ -203,35 +188,27 @@ function resetForm({ askAsVisitor, path }: PublicRequest, state: FormState): Pro
   });
 }
 
-export const reset: Page = {
-  method: 'POST',
-  path: '/reset/:secret',
-  needs: 'nobody',
-  answer: (request) =>
-    orDeadLink(async () => {
-      const { form, path, askAsVisitor } = request;
-      const input = { ...inputOf(form, ['password']), secret: path.secret };
-      const tried = await attempt(form, () => askAsVisitor(resetPassword, input), ['password']);
-      if ('refused' in tried)
-        return tried.refused.status === 404 ? null : resetForm(request, tried.refused);
-      const { session, second_step } = tried.done;
-      if (session !== null)
-        return signInAndRedirect(request, session, '/', 'Password changed. You are signed in.');
-      return second_step === null ? null : askForSecondStep(request, second_step, '/');
-    }),
-};
+export const reset = forAnyone.post('/reset/:secret', (request) =>
+  orDeadLink(async () => {
+    const { form, path, askAsVisitor } = request;
+    const input = { ...inputOf(form, ['password']), secret: path.secret };
+    const tried = await attempt(form, () => askAsVisitor(resetPassword, input), ['password']);
+    if ('refused' in tried)
+      return tried.refused.status === 404 ? null : resetForm(request, tried.refused);
+    const { session, second_step } = tried.done;
+    if (session !== null)
+      return signInAndRedirect(request, session, '/', 'Password changed. You are signed in.');
+    return second_step === null ? null : askForSecondStep(request, second_step, '/');
+  }),
+);
 
 const fields = ['email', 'password', 'name', 'organisation', 'time_zone', 'invitation_secret'];
 
-export const signUpPage: Page = {
-  method: 'GET',
-  path: '/sign-up',
-  needs: 'nobody',
-  answer: (request) =>
-    request.signedIn
-      ? seeOther('/')
-      : page(request, freshForm(formOf({ time_zone: 'UTC' })), undefined),
-};
+export const signUpPage = forAnyone.get('/sign-up', (request) =>
+  request.signedIn
+    ? seeOther('/')
+    : page(request, freshForm(formOf({ time_zone: 'UTC' })), undefined),
+);
 
 /**
  * By an invitation (in the query, as /join passes it on), or openly where the sign-up policy allows
@@ -360,31 +337,23 @@ function closed(): PageAnswer {
 }
 
 /** The same page for an invited person; the secret is in its path, where no log keeps it. */
-export const signUpInvited: Page = {
-  method: 'GET',
-  path: '/join/:secret/sign-up',
-  needs: 'nobody',
-  answer: (request) => page(request, freshForm(formOf({})), request.path.secret),
-};
+export const signUpInvited = forAnyone.get('/join/:secret/sign-up', (request) =>
+  page(request, freshForm(formOf({})), request.path.secret),
+);
 
-export const signUp: Page = {
-  method: 'POST',
-  path: '/sign-up',
-  needs: 'nobody',
-  answer: async (request) => {
-    const { form, askAsVisitor } = request;
-    const tried = await attempt(
-      form,
-      () => askAsVisitor(signUpOperation, inputOf(form, ['name', 'email', 'password'])),
-      fields,
-    );
-    if ('refused' in tried) return page(request, tried.refused, form.value('invitation_secret'));
-    const { session } = tried.done;
-    return session === null
-      ? sent(form.value('email') ?? '')
-      : signInAndRedirect(request, session, '/');
-  },
-};
+export const signUp = forAnyone.post('/sign-up', async (request) => {
+  const { form, askAsVisitor } = request;
+  const tried = await attempt(
+    form,
+    () => askAsVisitor(signUpOperation, inputOf(form, ['name', 'email', 'password'])),
+    fields,
+  );
+  if ('refused' in tried) return page(request, tried.refused, form.value('invitation_secret'));
+  const { session } = tried.done;
+  return session === null
+    ? sent(form.value('email') ?? '')
+    : signInAndRedirect(request, session, '/');
+});
 
 function sent(email: string): PageAnswer {
   return entryPage(
@@ -400,12 +369,9 @@ function sent(email: string): PageAnswer {
   );
 }
 
-export const finishPage: Page = {
-  method: 'GET',
-  path: '/finish/:secret',
-  needs: 'nobody',
-  answer: (request) => finishing(request, freshForm(formOf({}))),
-};
+export const finishPage = forAnyone.get('/finish/:secret', (request) =>
+  finishing(request, freshForm(formOf({}))),
+);
 
 /**
  * The link of the mail: GET shows a button, and only the button acts, because mail scanners follow
@@ -451,46 +417,38 @@ function finishing({ askAsVisitor, path }: PublicRequest, state: FormState): Pro
   });
 }
 
-export const finish: Page = {
-  method: 'POST',
-  path: '/finish/:secret',
-  needs: 'nobody',
-  answer: (request) =>
-    orDeadLink(async () => {
-      const { form, path, askAsVisitor } = request;
-      const password = form.value('password') ?? '';
-      const tried = await attempt(
-        form,
-        () => askAsVisitor(finishSignUp, { secret: path.secret, password }),
-        ['password'],
-      );
-      if ('refused' in tried) return finishing(request, tried.refused);
-      return signInAndRedirect(
-        request,
-        tried.done.session,
-        '/',
-        'Account created. Add your first monitor.',
-      );
-    }),
-};
+export const finish = forAnyone.post('/finish/:secret', (request) =>
+  orDeadLink(async () => {
+    const { form, path, askAsVisitor } = request;
+    const password = form.value('password') ?? '';
+    const tried = await attempt(
+      form,
+      () => askAsVisitor(finishSignUp, { secret: path.secret, password }),
+      ['password'],
+    );
+    if ('refused' in tried) return finishing(request, tried.refused);
+    return signInAndRedirect(
+      request,
+      tried.done.session,
+      '/',
+      'Account created. Add your first monitor.',
+    );
+  }),
+);
 
 /**
  * Mail scanners follow links: only the button proves that a person has the mailbox, and only in a
  * browser that is signed in.
  */
-export const verifyPage: Page = {
-  method: 'GET',
-  path: '/verify/:secret',
-  needs: 'nobody',
-  answer: ({ askAsVisitor, path, signedIn }) =>
-    orDeadLink(async () => {
-      if (!signedIn) return seeOther(`/sign-in?next=/verify/${path.secret}`);
-      const { email } = await askAsVisitor(showLink, { kind: 'e-mail', secret: path.secret });
-      return email === null
-        ? null
-        : button('Confirm your e-mail', 'Confirm your e-mail address', email, 'Confirm address');
-    }),
-};
+export const verifyPage = forAnyone.get('/verify/:secret', ({ askAsVisitor, path, signedIn }) =>
+  orDeadLink(async () => {
+    if (!signedIn) return seeOther(`/sign-in?next=/verify/${path.secret}`);
+    const { email } = await askAsVisitor(showLink, { kind: 'e-mail', secret: path.secret });
+    return email === null
+      ? null
+      : button('Confirm your e-mail', 'Confirm your e-mail address', email, 'Confirm address');
+  }),
+);
 
 function button(title: string, heading: string, words: Part, label: string): PageAnswer {
   return entryPage(
@@ -506,47 +464,35 @@ function button(title: string, heading: string, words: Part, label: string): Pag
   );
 }
 
-export const verify: Page = {
-  method: 'POST',
-  path: '/verify/:secret',
-  needs: 'person',
-  answer: ({ askOwn, path }) =>
-    orDeadLink(async () => {
-      const { email } = await askOwn(verifyEmail, { secret: path.secret });
-      return seeOther('/profile', { said: `${email} is now your e-mail address.` });
-    }),
-};
+export const verify = forPersons.post('/verify/:secret', ({ askOwn, path }) =>
+  orDeadLink(async () => {
+    const { email } = await askOwn(verifyEmail, { secret: path.secret });
+    return seeOther('/profile', { said: `${email} is now your e-mail address.` });
+  }),
+);
 
 /** The link that the old mailbox gets when a change is requested. */
-export const keepPage: Page = {
-  method: 'GET',
-  path: '/keep/:secret',
-  needs: 'nobody',
-  answer: ({ askAsVisitor, path }) =>
-    orDeadLink(async () => {
-      const { email } = await askAsVisitor(showLink, { kind: 'e-mail kept', secret: path.secret });
-      if (email === null) return null;
-      return button(
-        'Keep your address',
-        'Keep your current e-mail address?',
-        html`This cancels the change to ${email}.`,
-        'Keep current address',
-      );
-    }),
-};
+export const keepPage = forAnyone.get('/keep/:secret', ({ askAsVisitor, path }) =>
+  orDeadLink(async () => {
+    const { email } = await askAsVisitor(showLink, { kind: 'e-mail kept', secret: path.secret });
+    if (email === null) return null;
+    return button(
+      'Keep your address',
+      'Keep your current e-mail address?',
+      html`This cancels the change to ${email}.`,
+      'Keep current address',
+    );
+  }),
+);
 
-export const keep: Page = {
-  method: 'POST',
-  path: '/keep/:secret',
-  needs: 'nobody',
-  answer: ({ askAsVisitor, path }) =>
-    orDeadLink(async () => {
-      const { wanted } = await askAsVisitor(keepEmail, { secret: path.secret });
-      return entryPage(
-        'Address kept',
-        entryCard(
-          'Your e-mail address was kept',
-          html`
+export const keep = forAnyone.post('/keep/:secret', ({ askAsVisitor, path }) =>
+  orDeadLink(async () => {
+    const { wanted } = await askAsVisitor(keepEmail, { secret: path.secret });
+    return entryPage(
+      'Address kept',
+      entryCard(
+        'Your e-mail address was kept',
+        html`
             <p class="soft">
               The change to ${wanted} is cancelled. Someone else may know your password: choose a
               new one.
@@ -555,7 +501,7 @@ export const keep: Page = {
               <a class="button button-main" href="/forgot">Choose a new password</a>
             </p>
           `,
-        ),
-      );
-    }),
-};
+      ),
+    );
+  }),
+);

@@ -17,6 +17,7 @@ import {
 } from '../../web/forms.ts';
 import { type Html, html, type Part, safeUrl } from '../../web/html.ts';
 import {
+  forMembers,
   type MembersRequest,
   type Page,
   type PageAnswer,
@@ -46,12 +47,9 @@ import { previewFrame } from './preview.ts';
 import { addCard, publishedCard } from './rows.ts';
 import { accessCard, domainCard, logoCard, lookCard, settingNames } from './settings.ts';
 
-export const statusPageEditor: Page = {
-  method: 'GET',
-  path: '/status-pages/:page_id',
-  needs: 'member',
-  answer: async (request) => shown(await editingOf(request)),
-};
+export const statusPageEditor = forMembers.get('/status-pages/:page_id', async (request) =>
+  shown(await editingOf(request)),
+);
 
 /** The editor with the page as it would be after saving. */
 async function shown(editing: Editing): Promise<PageAnswer> {
@@ -187,27 +185,22 @@ function factsCard({ page, request: { may } }: Editing) {
       );
 }
 
-const edited: Page = {
-  method: 'POST',
-  path: '/status-pages/:page_id',
-  needs: 'member',
-  answer: async (request) => {
-    refuseUnlessMay(request, updateStatusPage);
-    const { form } = request;
-    const before = await editingOf(request);
-    const offered = before.page.offered.map(({ monitor }) => monitor);
-    const rows = changedRows(form, before.editor, offered);
-    const editing = { ...before, state: freshForm(form), rows, isChanged: true };
-    const act = form.value('act');
-    // Enter in the search searches, and anywhere else it saves, as the button does.
-    const isSearch =
-      request.query.pressed === undefined &&
-      (form.value('find') ?? '') !== (form.value('found') ?? '');
-    if (act === 'save' && !isSearch) return save(editing);
-    if (act === 'link') return createLink(editing);
-    return act === 'check' ? checkDomain(editing) : shown(editing);
-  },
-};
+const edited = forMembers.post('/status-pages/:page_id', async (request) => {
+  refuseUnlessMay(request, updateStatusPage);
+  const { form } = request;
+  const before = await editingOf(request);
+  const offered = before.page.offered.map(({ monitor }) => monitor);
+  const rows = changedRows(form, before.editor, offered);
+  const editing = { ...before, state: freshForm(form), rows, isChanged: true };
+  const act = form.value('act');
+  // Enter in the search searches, and anywhere else it saves, as the button does.
+  const isSearch =
+    request.query.pressed === undefined &&
+    (form.value('find') ?? '') !== (form.value('found') ?? '');
+  if (act === 'save' && !isSearch) return save(editing);
+  if (act === 'link') return createLink(editing);
+  return act === 'check' ? checkDomain(editing) : shown(editing);
+});
 
 async function save(editing: Editing): Promise<PageAnswer> {
   const { page, request, rows } = editing;
@@ -271,15 +264,10 @@ function act(
   path: string,
   answer: (editing: Editing, request: MembersRequest) => Promise<PageAnswer>,
 ): Page {
-  return {
-    method: 'POST',
-    path: `/status-pages/:page_id/${path}`,
-    needs: 'member',
-    answer: async (request) => {
-      refuseUnlessMay(request, updateStatusPage);
-      return answer(await editingOf(request), request);
-    },
-  };
+  return forMembers.post(`/status-pages/:page_id/${path}`, async (request) => {
+    refuseUnlessMay(request, updateStatusPage);
+    return answer(await editingOf(request), request);
+  });
 }
 
 const logo: Page = {
@@ -301,11 +289,9 @@ const removeLogo = act('logo/remove', async ({ page }, { ask }) => {
 });
 
 /** For the editor only: the public address shows the logo to readers who may see the page. */
-const showLogo: Page = {
-  method: 'GET',
-  path: '/status-pages/:page_id/logo',
-  needs: 'member',
-  answer: async ({ ask, path: { page_id } }) => {
+const showLogo = forMembers.get(
+  '/status-pages/:page_id/logo',
+  async ({ ask, path: { page_id } }) => {
     const { type, base64 } = await ask(getStatusPageLogo, { page_id });
     return send({
       type,
@@ -313,6 +299,6 @@ const showLogo: Page = {
       headers: { 'cache-control': 'private, max-age=3600' },
     });
   },
-};
+);
 
 export const editorActs: readonly Page[] = [edited, logo, removeLogo, showLogo];

@@ -17,16 +17,20 @@ import {
   typed,
 } from '../../web/forms.ts';
 import { type Html, html, icon } from '../../web/html.ts';
-import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
+import {
+  forMembers,
+  type MembersRequest,
+  type Page,
+  type PageAnswer,
+  seeOther,
+  show,
+} from '../../web/page.ts';
 import { listStatusPageOverviews } from '../contract.ts';
 import { accessWords, languageNames, type StatusPage, trail } from './cards.ts';
 
-const asked: Page = {
-  method: 'GET',
-  path: '/status-pages/:page_id/delete',
-  needs: 'member',
-  answer: async (request) => deleteForm(await read(request), freshForm(request.form)),
-};
+const asked = forMembers.get('/status-pages/:page_id/delete', async (request) =>
+  deleteForm(await read(request), freshForm(request.form)),
+);
 
 function deleteForm({ id, name, subscribers }: StatusPage, state: FormState): PageAnswer {
   return show({
@@ -64,21 +68,16 @@ function read(request: MembersRequest): Promise<StatusPage> {
   return request.ask(getStatusPage, { page_id: request.path.page_id });
 }
 
-const done: Page = {
-  method: 'POST',
-  path: '/status-pages/:page_id/delete',
-  needs: 'member',
-  answer: async (request) => {
-    const { form, ask } = request;
-    const page = await read(request);
-    if (typed(form.value('name') ?? '') !== typed(page.name)) {
-      const faults = new Map([['name', 'The name does not match.']]);
-      return deleteForm(page, { form, faults, objections: [], status: 400 });
-    }
-    await ask(deleteStatusPage, { page_id: page.id });
-    return seeOther('/status-pages', { said: `${page.name} deleted.` });
-  },
-};
+const done = forMembers.post('/status-pages/:page_id/delete', async (request) => {
+  const { form, ask } = request;
+  const page = await read(request);
+  if (typed(form.value('name') ?? '') !== typed(page.name)) {
+    const faults = new Map([['name', 'The name does not match.']]);
+    return deleteForm(page, { form, faults, objections: [], status: 400 });
+  }
+  await ask(deleteStatusPage, { page_id: page.id });
+  return seeOther('/status-pages', { said: `${page.name} deleted.` });
+});
 
 export const deletePages: readonly Page[] = [asked, done];
 
@@ -120,23 +119,19 @@ function form(state: FormState, baseUrl: string, beside: Html | null = null): Ht
 `;
 }
 
-const listPage: Page = {
-  method: 'GET',
-  path: '/status-pages',
-  needs: 'member',
-  answer: async (request) => {
-    const { ask, may, query } = request;
-    const { cursor } = query;
-    const { items, next_cursor } = await ask(listStatusPageOverviews, {
-      limit: 100,
-      ...(cursor === undefined ? {} : { cursor }),
-    });
-    const common = { title: 'Status pages', place: 'status-pages' } as const;
-    if (items.length === 0 && cursor === undefined)
-      return show({ ...common, main: nothing(request) });
-    return show({
-      ...common,
-      main: html`
+const listPage = forMembers.get('/status-pages', async (request) => {
+  const { ask, may, query } = request;
+  const { cursor } = query;
+  const { items, next_cursor } = await ask(listStatusPageOverviews, {
+    limit: 100,
+    ...(cursor === undefined ? {} : { cursor }),
+  });
+  const common = { title: 'Status pages', place: 'status-pages' } as const;
+  if (items.length === 0 && cursor === undefined)
+    return show({ ...common, main: nothing(request) });
+  return show({
+    ...common,
+    main: html`
         ${heading({
           sentence: sentenceOf(items, next_cursor !== null),
           below: 'What visitors see of your monitors, under names that you choose.',
@@ -167,9 +162,8 @@ const listPage: Page = {
           moreLink(`/status-pages?cursor=${encodeURIComponent(next_cursor)}`, 'More')
         }
       `,
-    });
-  },
-};
+  });
+});
 
 function nothing({ may, with: { baseUrl } }: MembersRequest): Html {
   return html`
@@ -226,15 +220,10 @@ function seen({ enabled, access }: Overview): Html {
     : html`<span class="state state-paused">${icon('paused')}Off</span>`;
 }
 
-const newPage: Page = {
-  method: 'GET',
-  path: '/status-pages/new',
-  needs: 'member',
-  answer: (request) => {
-    refuseUnlessMay(request, createStatusPage);
-    return newForm(request, freshForm(noForm));
-  },
-};
+const newPage = forMembers.get('/status-pages/new', (request) => {
+  refuseUnlessMay(request, createStatusPage);
+  return newForm(request, freshForm(noForm));
+});
 
 function newForm({ with: { baseUrl } }: MembersRequest, state: FormState): PageAnswer {
   return show({
@@ -252,18 +241,13 @@ function newForm({ with: { baseUrl } }: MembersRequest, state: FormState): PageA
   });
 }
 
-const newPosted: Page = {
-  method: 'POST',
-  path: '/status-pages/new',
-  needs: 'member',
-  answer: async (request) => {
-    const input = inputOf(request.form, ['name', 'slug']);
-    const tried = await attempt(request.form, () => request.ask(createStatusPage, input), fields);
-    if ('refused' in tried) return newForm(request, tried.refused);
-    return seeOther(`/status-pages/${tried.done.id}`, {
-      said: `${tried.done.name} created. Now choose what it shows.`,
-    });
-  },
-};
+const newPosted = forMembers.post('/status-pages/new', async (request) => {
+  const input = inputOf(request.form, ['name', 'slug']);
+  const tried = await attempt(request.form, () => request.ask(createStatusPage, input), fields);
+  if ('refused' in tried) return newForm(request, tried.refused);
+  return seeOther(`/status-pages/${tried.done.id}`, {
+    said: `${tried.done.name} created. Now choose what it shows.`,
+  });
+});
 
 export const statusPageList: readonly Page[] = [listPage, newPage, newPosted];

@@ -17,7 +17,14 @@ import {
   textArea,
 } from '../../web/forms.ts';
 import { type Html, html, icon, safeUrl } from '../../web/html.ts';
-import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
+import {
+  forMembers,
+  type MembersRequest,
+  type Page,
+  type PageAnswer,
+  seeOther,
+  show,
+} from '../../web/page.ts';
 import type { Times } from '../../web/times.ts';
 import { getStatusPageIncident, type listIncidentPages, previewStatusPage } from '../contract.ts';
 import {
@@ -207,15 +214,10 @@ function line({ mark, title, when, last, href, about }: Line, times: Times): Htm
 `;
 }
 
-const getPage: Page = {
-  method: 'GET',
-  path: '/status-pages/:page_id/incidents/:incident_id',
-  needs: 'member',
-  answer: async (request) => {
-    const told = await read(request);
-    return postPage(request, told, freshForm(formOf({ kind: nextKind(told) })));
-  },
-};
+const getPage = forMembers.get('/status-pages/:page_id/incidents/:incident_id', async (request) => {
+  const told = await read(request);
+  return postPage(request, told, freshForm(formOf({ kind: nextKind(told) })));
+});
 
 type PostedIncident = OutputOf<typeof getStatusPageIncident>;
 
@@ -342,32 +344,25 @@ function nextKind({ incident: { posts, resolved_at }, usual }: PostedIncident): 
   return usual[Math.min(last + 1, 1)]?.kind ?? 'investigating';
 }
 
-const posted: Page = {
-  method: 'POST',
-  path: '/status-pages/:page_id/incidents/:incident_id',
-  needs: 'member',
-  answer: async (request) => {
-    const { ask, form, path } = request;
-    const { page_id, incident_id } = path;
-    const told = await read(request);
-    if (form.value('act') === 'look') return postPage(request, told, freshForm(form));
-    const input = { kind: '', ...inputOf(form), page_id, incident_id };
-    const tried = await attempt(form, () => ask(createStatusPagePost, input), ['kind', 'text']);
-    if ('refused' in tried) return postPage(request, told, tried.refused);
-    return seeOther(`/status-pages/${page_id}`, { said: `Posted on ${told.page.name}.` });
-  },
-};
+const posted = forMembers.post('/status-pages/:page_id/incidents/:incident_id', async (request) => {
+  const { ask, form, path } = request;
+  const { page_id, incident_id } = path;
+  const told = await read(request);
+  if (form.value('act') === 'look') return postPage(request, told, freshForm(form));
+  const input = { kind: '', ...inputOf(form), page_id, incident_id };
+  const tried = await attempt(form, () => ask(createStatusPagePost, input), ['kind', 'text']);
+  if ('refused' in tried) return postPage(request, told, tried.refused);
+  return seeOther(`/status-pages/${page_id}`, { said: `Posted on ${told.page.name}.` });
+});
 
-const takenAway: Page = {
-  method: 'POST',
-  path: '/status-pages/:page_id/incidents/:incident_id/posts/:post_id/delete',
-  needs: 'member',
-  answer: async ({ ask, path: { page_id, incident_id, post_id } }) => {
+const takenAway = forMembers.post(
+  '/status-pages/:page_id/incidents/:incident_id/posts/:post_id/delete',
+  async ({ ask, path: { page_id, incident_id, post_id } }) => {
     await ask(deleteStatusPagePost, { page_id, post_id });
     return seeOther(`/status-pages/${page_id}/incidents/${incident_id}`, {
       said: 'Post deleted. What was sent to subscribers stays with them.',
     });
   },
-};
+);
 
 export const postPages: readonly Page[] = [getPage, posted, takenAway];

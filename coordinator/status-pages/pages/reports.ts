@@ -22,7 +22,14 @@ import {
   textField,
 } from '../../web/forms.ts';
 import { type Html, html, icon, safeUrl } from '../../web/html.ts';
-import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
+import {
+  forMembers,
+  type MembersRequest,
+  type Page,
+  type PageAnswer,
+  seeOther,
+  show,
+} from '../../web/page.ts';
 import { previewStatusPage } from '../contract.ts';
 import {
   card,
@@ -53,57 +60,33 @@ const faultsOf = ['title', 'kind', 'text', 'affected', 'started_at', 'ends_at'];
 const path = '/status-pages/:page_id/reports';
 
 export const reportPages: readonly Page[] = [
-  {
-    method: 'GET',
-    path: `${path}/new`,
-    needs: 'member',
-    answer: async (request) =>
-      shownWith(await newSubject(request), freshForm(formOf({ kind: 'investigating' }))),
-  },
-  {
-    method: 'POST',
-    path: `${path}/new`,
-    needs: 'member',
-    answer: async (request) => {
-      const subject = await newSubject(request);
-      return request.form.value('act') === 'look'
-        ? shownWith(subject, freshForm(request.form))
-        : created(request, subject);
-    },
-  },
-  {
-    method: 'GET',
-    path: `${path}/:report_id`,
-    needs: 'member',
-    answer: async (request) => {
-      refuseUnlessMay(request, updateStatusPageReport);
-      const subject = await subjectOf(request);
-      return shownWith(subject, freshForm(formOfReport(subject.report)));
-    },
-  },
-  {
-    method: 'POST',
-    path: `${path}/:report_id`,
-    needs: 'member',
-    answer: async (request) => {
-      refuseUnlessMay(request, updateStatusPageReport);
-      const subject = await subjectOf(request);
-      return request.form.value('act') === 'look'
-        ? shownWith(subject, freshForm(request.form))
-        : updated(request, subject, subject.report);
-    },
-  },
-  {
-    method: 'POST',
-    path: `${path}/:report_id/delete`,
-    needs: 'member',
-    answer: async ({ ask, path: { page_id, report_id } }) => {
-      await ask(deleteStatusPageReport, { page_id, report_id });
-      return seeOther(`/status-pages/${page_id}`, {
-        said: 'Deleted. What was sent to subscribers stays with them.',
-      });
-    },
-  },
+  forMembers.get(`${path}/new`, async (request) =>
+    shownWith(await newSubject(request), freshForm(formOf({ kind: 'investigating' }))),
+  ),
+  forMembers.post(`${path}/new`, async (request) => {
+    const subject = await newSubject(request);
+    return request.form.value('act') === 'look'
+      ? shownWith(subject, freshForm(request.form))
+      : created(request, subject);
+  }),
+  forMembers.get(`${path}/:report_id`, async (request) => {
+    refuseUnlessMay(request, updateStatusPageReport);
+    const subject = await subjectOf(request);
+    return shownWith(subject, freshForm(formOfReport(subject.report)));
+  }),
+  forMembers.post(`${path}/:report_id`, async (request) => {
+    refuseUnlessMay(request, updateStatusPageReport);
+    const subject = await subjectOf(request);
+    return request.form.value('act') === 'look'
+      ? shownWith(subject, freshForm(request.form))
+      : updated(request, subject, subject.report);
+  }),
+  forMembers.post(`${path}/:report_id/delete`, async ({ ask, path: { page_id, report_id } }) => {
+    await ask(deleteStatusPageReport, { page_id, report_id });
+    return seeOther(`/status-pages/${page_id}`, {
+      said: 'Deleted. What was sent to subscribers stays with them.',
+    });
+  }),
 ];
 
 type EditedReport = {

@@ -3,30 +3,26 @@ import { getStatusPage } from '../../../shared/api/status-pages.ts';
 import { heading, moreLink } from '../../web/elements.ts';
 import { refuseUnlessMay } from '../../web/forms.ts';
 import { type Html, html, icon } from '../../web/html.ts';
-import { type Page, seeOther, show } from '../../web/page.ts';
+import { forMembers, type Page, seeOther, show } from '../../web/page.ts';
 import type { Times } from '../../web/times.ts';
 import { listStatusPageSubscribers, removeStatusPageSubscriber } from '../contract.ts';
 import { trail } from './cards.ts';
 
 /** Who is notified about a status page, for those who may change it. */
 
-const list: Page = {
-  method: 'GET',
-  path: '/status-pages/:page_id/subscribers',
-  needs: 'member',
-  answer: async (request) => {
-    refuseUnlessMay(request, listStatusPageSubscribers);
-    const { ask, path, query, times } = request;
-    const { page_id } = path;
-    const [page, { items, next_cursor }] = await Promise.all([
-      ask(getStatusPage, { page_id }),
-      ask(listStatusPageSubscribers, { page_id, limit: 100, ...query }),
-    ]);
-    const { id, name, subscribers } = page;
-    return show({
-      title: `Subscribers of ${name}`,
-      place: 'status-pages',
-      main: html`
+const list = forMembers.get('/status-pages/:page_id/subscribers', async (request) => {
+  refuseUnlessMay(request, listStatusPageSubscribers);
+  const { ask, path, query, times } = request;
+  const { page_id } = path;
+  const [page, { items, next_cursor }] = await Promise.all([
+    ask(getStatusPage, { page_id }),
+    ask(listStatusPageSubscribers, { page_id, limit: 100, ...query }),
+  ]);
+  const { id, name, subscribers } = page;
+  return show({
+    title: `Subscribers of ${name}`,
+    place: 'status-pages',
+    main: html`
         ${heading({
           sentence: subscribers === 1 ? '1 subscriber' : `${subscribers} subscribers`,
           below:
@@ -61,9 +57,8 @@ const list: Page = {
           )
         }
       `,
-    });
-  },
-};
+  });
+});
 
 type Subscriber = OutputOf<typeof listStatusPageSubscribers>['items'][number];
 
@@ -101,16 +96,14 @@ function stateOf({ confirmed_at, failing_since, off_at }: Subscriber, times: Tim
     `;
 }
 
-const removed: Page = {
-  method: 'POST',
-  path: '/status-pages/:page_id/subscribers/:subscriber_id/remove',
-  needs: 'member',
-  answer: async (request) => {
+const removed = forMembers.post(
+  '/status-pages/:page_id/subscribers/:subscriber_id/remove',
+  async (request) => {
     refuseUnlessMay(request, removeStatusPageSubscriber);
     const { page_id = '', subscriber_id } = request.path;
     await request.ask(removeStatusPageSubscriber, { page_id, subscriber_id });
     return seeOther(`/status-pages/${page_id}/subscribers`, { said: 'Subscriber removed.' });
   },
-};
+);
 
 export const subscriberPages: readonly Page[] = [list, removed];

@@ -3,7 +3,7 @@ import { daysUntil } from '../../../shared/checks/warnings.ts';
 import { listDomains } from '../../registrations/contract.ts';
 import { figure, heading, stateMark } from '../../web/elements.ts';
 import { type Html, html, type Part } from '../../web/html.ts';
-import { type MembersRequest, type Page, show } from '../../web/page.ts';
+import { forMembers, type MembersRequest, type Page, show } from '../../web/page.ts';
 import { table } from '../../web/tables.ts';
 import { listCertificates } from '../contract.ts';
 
@@ -38,20 +38,16 @@ type Ending = {
   readonly by: string;
 };
 
-const list: Page = {
-  method: 'GET',
-  path: '/certificates',
-  needs: 'member',
-  answer: async (request) => {
-    const [{ items }, domains] = await Promise.all([
-      request.ask(listCertificates, {}),
-      request.ask(listDomains, {}),
-    ]);
-    return show({
-      title: 'Certificates and domains',
-      place: 'monitors',
-      live: true,
-      main: html`
+const list = forMembers.get('/certificates', async (request) => {
+  const [{ items }, domains] = await Promise.all([
+    request.ask(listCertificates, {}),
+    request.ask(listDomains, {}),
+  ]);
+  return show({
+    title: 'Certificates and domains',
+    place: 'monitors',
+    live: true,
+    main: html`
         ${heading({
           sentence: 'Certificates and domains',
           below: 'Those that expire first come first. Each as a check saw it last.',
@@ -70,9 +66,8 @@ const list: Page = {
           `
         }
       `,
-    });
-  },
-};
+  });
+});
 
 function endingsTable(
   caption: string,

@@ -18,7 +18,13 @@ import {
 } from '../../web/elements.ts';
 import { attempt, type FormState, formSummary, freshForm, textField } from '../../web/forms.ts';
 import { type Html, html, icon, type Part, query } from '../../web/html.ts';
-import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
+import {
+  forMembers,
+  type MembersRequest,
+  type PageAnswer,
+  seeOther,
+  show,
+} from '../../web/page.ts';
 import { acts, number, stepTable } from '../../web/tables.ts';
 import {
   answerText,
@@ -38,12 +44,7 @@ const stateNames = {
   cancelled: 'Cancelled',
 };
 
-export const webhookPage: Page = {
-  method: 'GET',
-  path: '/webhooks/:webhook_id',
-  needs: 'member',
-  answer: (request) => pageOf(request),
-};
+export const webhookPage = forMembers.get('/webhooks/:webhook_id', (request) => pageOf(request));
 
 async function pageOf(
   request: MembersRequest,
@@ -270,17 +271,13 @@ function replayForm(request: MembersRequest, { id, enabled }: Webhook, state: Fo
   );
 }
 
-export const sendTest: Page = {
-  method: 'POST',
-  path: '/webhooks/:webhook_id/test',
-  needs: 'member',
-  answer: (request) =>
-    actOn(
-      request,
-      (webhook_id) => request.ask(testWebhook, { webhook_id }),
-      (tried) => pageOf(request, triedNotice(tried)),
-    ),
-};
+export const sendTest = forMembers.post('/webhooks/:webhook_id/test', (request) =>
+  actOn(
+    request,
+    (webhook_id) => request.ask(testWebhook, { webhook_id }),
+    (tried) => pageOf(request, triedNotice(tried)),
+  ),
+);
 
 /** A refusal is shown at the top of the page. */
 async function actOn<Done>(
@@ -307,43 +304,33 @@ function triedNotice({
     `;
 }
 
-export const resend: Page = {
-  method: 'POST',
-  path: '/webhooks/:webhook_id/deliveries/:delivery_id/resend',
-  needs: 'member',
-  answer: (request) =>
+export const resend = forMembers.post(
+  '/webhooks/:webhook_id/deliveries/:delivery_id/resend',
+  (request) =>
     actOn(
       request,
       (webhook_id) =>
         request.ask(resendWebhookDelivery, { webhook_id, delivery_id: request.path.delivery_id }),
       () => seeOther(`/webhooks/${request.path.webhook_id}`, { said: 'Event queued again.' }),
     ),
-};
+);
 
-export const replay: Page = {
-  method: 'POST',
-  path: '/webhooks/:webhook_id/replay',
-  needs: 'member',
-  answer: (request) =>
-    actOn(
-      request,
-      (webhook_id) =>
-        request.ask(replayWebhook, { webhook_id, since: request.form.value('since') ?? '' }),
-      ({ events }) =>
-        seeOther(`/webhooks/${request.path.webhook_id}`, {
-          said: events === 1 ? 'One event queued.' : `${countText(events)} events queued.`,
-        }),
-    ),
-};
+export const replay = forMembers.post('/webhooks/:webhook_id/replay', (request) =>
+  actOn(
+    request,
+    (webhook_id) =>
+      request.ask(replayWebhook, { webhook_id, since: request.form.value('since') ?? '' }),
+    ({ events }) =>
+      seeOther(`/webhooks/${request.path.webhook_id}`, {
+        said: events === 1 ? 'One event queued.' : `${countText(events)} events queued.`,
+      }),
+  ),
+);
 
-export const turnOn: Page = {
-  method: 'POST',
-  path: '/webhooks/:webhook_id/turn-on',
-  needs: 'member',
-  answer: (request) =>
-    actOn(
-      request,
-      (webhook_id) => request.ask(updateWebhook, { webhook_id, enabled: true }),
-      (webhook) => seeOther(`/webhooks/${webhook.id}`, { said: 'Webhook turned on.' }),
-    ),
-};
+export const turnOn = forMembers.post('/webhooks/:webhook_id/turn-on', (request) =>
+  actOn(
+    request,
+    (webhook_id) => request.ask(updateWebhook, { webhook_id, enabled: true }),
+    (webhook) => seeOther(`/webhooks/${webhook.id}`, { said: 'Webhook turned on.' }),
+  ),
+);

@@ -20,20 +20,21 @@ import {
   textField,
 } from '../../web/forms.ts';
 import { html } from '../../web/html.ts';
-import { type MembersRequest, type Page, type PageAnswer, seeOther, show } from '../../web/page.ts';
+import {
+  forMembers,
+  type MembersRequest,
+  type PageAnswer,
+  seeOther,
+  show,
+} from '../../web/page.ts';
 import { type Webhook, webhookName, webhookTrail } from './parts.ts';
 
 const fields = ['url', 'description', 'event_types[]', 'enabled'] as const;
 
-export const newWebhookPage: Page = {
-  method: 'GET',
-  path: '/webhooks/new',
-  needs: 'member',
-  answer: (request) => {
-    refuseUnlessMay(request, createWebhook);
-    return formPage(freshForm(request.form));
-  },
-};
+export const newWebhookPage = forMembers.get('/webhooks/new', (request) => {
+  refuseUnlessMay(request, createWebhook);
+  return formPage(freshForm(request.form));
+});
 
 /** `webhook`: the one that is edited; undefined for a new one. */
 function formPage(state: FormState, webhook?: Webhook): PageAnswer {
@@ -100,17 +101,12 @@ function formPage(state: FormState, webhook?: Webhook): PageAnswer {
   });
 }
 
-export const makeWebhook: Page = {
-  method: 'POST',
-  path: '/webhooks/new',
-  needs: 'member',
-  answer: async ({ form, ask }) => {
-    const tried = await attempt(form, () => ask(createWebhook, inputFrom(form)), fields);
-    if ('refused' in tried) return formPage(tried.refused);
-    const { id, secret } = tried.done;
-    return secretPage(id, webhookName(tried.done), secret);
-  },
-};
+export const makeWebhook = forMembers.post('/webhooks/new', async ({ form, ask }) => {
+  const tried = await attempt(form, () => ask(createWebhook, inputFrom(form)), fields);
+  if ('refused' in tried) return formPage(tried.refused);
+  const { id, secret } = tried.done;
+  return secretPage(id, webhookName(tried.done), secret);
+});
 
 function inputFrom(form: Form) {
   return {
@@ -141,22 +137,17 @@ function secretPage(id: string, name: string, secret: string): PageAnswer {
   });
 }
 
-export const editWebhookPage: Page = {
-  method: 'GET',
-  path: '/webhooks/:webhook_id/edit',
-  needs: 'member',
-  answer: async (request) => {
-    const webhook = await existing(request);
-    const { url, description, event_types, enabled } = webhook;
-    const form = formOf({
-      url,
-      description,
-      'event_types[]': event_types,
-      ...(enabled ? { enabled: 'true' } : {}),
-    });
-    return formPage(freshForm(form), webhook);
-  },
-};
+export const editWebhookPage = forMembers.get('/webhooks/:webhook_id/edit', async (request) => {
+  const webhook = await existing(request);
+  const { url, description, event_types, enabled } = webhook;
+  const form = formOf({
+    url,
+    description,
+    'event_types[]': event_types,
+    ...(enabled ? { enabled: 'true' } : {}),
+  });
+  return formPage(freshForm(form), webhook);
+});
 
 async function existing(request: MembersRequest): Promise<Webhook> {
   const webhook = await request.ask(getWebhook, { webhook_id: request.path.webhook_id });
@@ -164,28 +155,23 @@ async function existing(request: MembersRequest): Promise<Webhook> {
   return webhook;
 }
 
-export const editWebhook: Page = {
-  method: 'POST',
-  path: '/webhooks/:webhook_id/edit',
-  needs: 'member',
-  answer: async (request) => {
-    const { form, ask } = request;
-    const webhook = await existing(request);
-    const tried = await attempt(
-      form,
-      () =>
-        ask(updateWebhook, {
-          ...inputFrom(form),
-          webhook_id: webhook.id,
-          enabled: form.value('enabled') === 'true',
-        }),
-      fields,
-    );
-    return 'refused' in tried
-      ? formPage(tried.refused, webhook)
-      : seeOther(`/webhooks/${webhook.id}`, { said: 'Webhook updated.' });
-  },
-};
+export const editWebhook = forMembers.post('/webhooks/:webhook_id/edit', async (request) => {
+  const { form, ask } = request;
+  const webhook = await existing(request);
+  const tried = await attempt(
+    form,
+    () =>
+      ask(updateWebhook, {
+        ...inputFrom(form),
+        webhook_id: webhook.id,
+        enabled: form.value('enabled') === 'true',
+      }),
+    fields,
+  );
+  return 'refused' in tried
+    ? formPage(tried.refused, webhook)
+    : seeOther(`/webhooks/${webhook.id}`, { said: 'Webhook updated.' });
+});
 
 export const replaceSecretPages = actPages(
   '/webhooks/:webhook_id/secret',

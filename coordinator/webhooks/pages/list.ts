@@ -1,25 +1,21 @@
 import { createWebhook, listWebhooks } from '../../../shared/api/webhooks.ts';
 import { heading, linkButton, moreLink } from '../../web/elements.ts';
 import { html, query } from '../../web/html.ts';
-import { type MembersRequest, type Page, show } from '../../web/page.ts';
+import { forMembers, type MembersRequest, show } from '../../web/page.ts';
 import { number, stepTable } from '../../web/tables.ts';
 import { eventsText, type Webhook, webhookMark, webhookName, webhookTrail } from './parts.ts';
 
 /** The organisation's webhooks, oldest first. */
-export const webhooksPage: Page = {
-  method: 'GET',
-  path: '/webhooks',
-  needs: 'member',
-  answer: async (request) => {
-    const { ask, may, query: asked } = request;
-    const { items, next_cursor } = await ask(
-      listWebhooks,
-      asked.cursor === undefined ? {} : { cursor: asked.cursor },
-    );
-    return show({
-      title: 'Webhooks',
-      place: 'tokens',
-      main: html`
+export const webhooksPage = forMembers.get('/webhooks', async (request) => {
+  const { ask, may, query: asked } = request;
+  const { items, next_cursor } = await ask(
+    listWebhooks,
+    asked.cursor === undefined ? {} : { cursor: asked.cursor },
+  );
+  return show({
+    title: 'Webhooks',
+    place: 'tokens',
+    main: html`
         ${heading({
           sentence: 'Webhooks',
           below: html`
@@ -40,9 +36,8 @@ export const webhooksPage: Page = {
             `
         }
       `,
-    });
-  },
-};
+  });
+});
 
 function rowOf(webhook: Webhook, { times }: MembersRequest) {
   const { id, url, description, last_delivered_at } = webhook;
