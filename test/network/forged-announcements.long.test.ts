@@ -164,7 +164,7 @@ describe('with the credentials of a private probe', () => {
       const isForeign =
         isAnnounced(subject) && !subject.startsWith('presence')
           ? judgeAnnouncement(signingKeysOfTests, message, subject).is === 'refused'
-          : /"stream":|bait|9e15|9000000000000000/.test(String(Buffer.from(data))) ||
+          : /"stream":|bait|(?<![\da-f-])9e15|9000000000000000/.test(String(Buffer.from(data))) ||
             subject.includes('INBOX') ||
             subject.startsWith('$JS');
       if (isForeign) heard.push(`${subject}: ${Buffer.from(data)}`);
