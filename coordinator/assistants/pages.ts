@@ -1,7 +1,7 @@
 import type { OutputOf } from '../../shared/api/operation.ts';
 import { listOwnOrganisations } from '../people/contract.ts';
 import { entryCard, entryPage, proofFirst } from '../people/pages/parts.ts';
-import { actPages, confirm } from '../web/confirm.ts';
+import { confirm } from '../web/confirm.ts';
 import { linkButton, moreLink, notice } from '../web/elements.ts';
 import { formOf } from '../web/form-data.ts';
 import {
@@ -16,6 +16,7 @@ import {
 import { type Html, html, icon, type Part, query, safeUrl } from '../web/html.ts';
 import {
   forAnyone,
+  forMembers,
   forPersons,
   type MembersRequest,
   type Page,
@@ -186,19 +187,23 @@ function usedOf({ last_used_at }: Connection, { times }: MembersRequest): Part {
 
 const trail = [{ href: '/tokens', name: 'API & assistants' }];
 
-export const connectionPages = actPages(
+export const connectionPages = forMembers.form(
   '/tokens/assistants/:connection_id/disconnect',
   async (request) => {
-    const connection = await request.ask(getConnection, {
-      connection_id: request.path.connection_id,
-    });
+    const {
+      ask,
+      path: { connection_id },
+    } = request;
+    const connection = await ask(getConnection, { connection_id });
     const { client, redirect_host, created_at } = connection;
-    return confirm({
-      title: `Disconnect ${client}`,
-      place: 'tokens',
-      below: 'It loses access at once. You can connect it again later.',
-      trail,
-      facts: html`
+    return {
+      shown: () =>
+        confirm({
+          title: `Disconnect ${client}`,
+          place: 'tokens',
+          below: 'It loses access at once. You can connect it again later.',
+          trail,
+          facts: html`
         <dl class="card settings lines">
           <div class="setting">
             <dt>Redirects to</dt>
@@ -222,13 +227,13 @@ export const connectionPages = actPages(
           </div>
         </dl>
       `,
-      act: 'Disconnect',
-    });
-  },
-  async ({ ask, path }) => {
-    const { client } = await ask(getConnection, { connection_id: path.connection_id });
-    await ask(disconnectAssistant, { connection_id: path.connection_id });
-    return seeOther('/tokens', { said: `${client} disconnected.` });
+          act: 'Disconnect',
+        }),
+      act: async () => {
+        await ask(disconnectAssistant, { connection_id });
+        return seeOther('/tokens', { said: `${client} disconnected.` });
+      },
+    };
   },
 );
 

@@ -12,10 +12,8 @@ import { proofFirst } from '../people/pages/parts.ts';
 import { heading, linkButton, notice, stateMark } from '../web/elements.ts';
 import { formOf } from '../web/form-data.ts';
 import {
-  attempt,
   type FormState,
   formSummary,
-  freshForm,
   refuseUnlessMay,
   selectField,
   textField,
@@ -62,11 +60,20 @@ export async function openInvitations(request: MembersRequest): Promise<Html | n
   `;
 }
 
-export const invitePage = forMembers.get('/probes/invite', async (request) => {
-  refuseUnlessMay(request, inviteProbe);
-  const blank = freshForm(formOf({ name: '', place: '', continent: 'Europe' }));
-  return proofFirst(request) ?? probeInvitationsForm(await placesFrom(request), blank);
-});
+export const invitePages = forMembers.form('/probes/invite', (request) => ({
+  fresh: () =>
+    refuseUnlessMay(request, inviteProbe) ??
+    proofFirst(request) ??
+    formOf({ name: '', place: '', continent: 'Europe' }),
+  shown: async (state) => probeInvitationsForm(await placesFrom(request), state),
+  fields: ['name', 'place', 'continent'],
+  act: async () => {
+    const { form, ask } = request;
+    const place = form.value('place') || null;
+    const where = place === null ? { continent: form.value('continent') ?? '' } : { place };
+    return made(request, await ask(inviteProbe, { name: form.value('name') ?? '', ...where }));
+  },
+}));
 
 type Place = OutputOf<typeof getMonitorChoices>['places'][number];
 
@@ -131,17 +138,6 @@ function placeField(places: readonly Place[], state: FormState): Html | false {
 async function placesFrom(request: MembersRequest): Promise<readonly Place[]> {
   return (await request.ask(getMonitorChoices)).places;
 }
-
-export const invite = forMembers.post('/probes/invite', async (request) => {
-  const { form: sent, ask } = request;
-  const place = sent.value('place') || null;
-  const where = place === null ? { continent: sent.value('continent') ?? '' } : { place };
-  const input = { name: sent.value('name') ?? '', ...where };
-  const tried = await attempt(sent, () => ask(inviteProbe, input), ['name', 'place', 'continent']);
-  return 'refused' in tried
-    ? probeInvitationsForm(await placesFrom(request), tried.refused)
-    : made(request, tried.done);
-});
 
 /** The command, shown only once, and its progress as it happens. */
 async function made(
@@ -290,4 +286,4 @@ export const withdraw = forMembers.post(
   },
 );
 
-export const probeInvitationPages: readonly Page[] = [invitePage, invite, invitationPage, withdraw];
+export const probeInvitationPages: readonly Page[] = [...invitePages, invitationPage, withdraw];

@@ -4,7 +4,7 @@ import type { OutputOf } from '../../shared/api/operation.ts';
 import { changeMonitors, listDashboard } from '../monitors/contract.ts';
 import { monitorTable } from '../monitors/pages/monitor-table.ts';
 import { inputOf, viewOf } from '../monitors/pages/view.ts';
-import { actPages, confirm } from '../web/confirm.ts';
+import { confirm } from '../web/confirm.ts';
 import { heading, linkButton, pager, type State, stateMark, states } from '../web/elements.ts';
 import { formOf } from '../web/form-data.ts';
 import {
@@ -266,20 +266,25 @@ function named(items: GroupDetail['windows'], folder: string): readonly Part[] {
   );
 }
 
-const addPage = forMembers.get('/groups/:group_id/add', async (request) => {
-  const { group, items } = await addSubject(request);
-  return addForm(group, items, freshForm(request.form));
-});
-
-async function addSubject(request: MembersRequest) {
-  const { ask, path } = request;
+const addPages = forMembers.form('/groups/:group_id/add', async (request) => {
+  const { ask, form, path } = request;
   const [group, { items }] = await Promise.all([
     ask(getGroup, { group_id: path.group_id }),
     ask(listMonitorsOutside, { group_id: path.group_id }),
   ]);
   refuseUnlessMay(request, changeMonitors);
-  return { group, items };
-}
+  return {
+    shown: (state) => addForm(group, items, state),
+    fields: ['monitors'],
+    act: async () => {
+      const monitors = form.values('monitors[]');
+      const { changed } = await ask(changeMonitors, { monitors, change: 'group', group: group.id });
+      return seeOther(`/groups/${group.id}`, {
+        said: changed === 1 ? 'One monitor added.' : `${changed} monitors added.`,
+      });
+    },
+  };
+});
 
 type Group = OutputOf<typeof getGroup>;
 
@@ -338,35 +343,24 @@ function trailTo({ id, name }: Pick<Group, 'id' | 'name'>) {
   return [...trail, { href: `/groups/${id}`, name }];
 }
 
-const addPosted = forMembers.post('/groups/:group_id/add', async (request) => {
-  const { group, items } = await addSubject(request);
-  const { form, ask } = request;
-  const monitors = form.values('monitors[]');
-  const tried = await attempt(
-    form,
-    () => ask(changeMonitors, { monitors, change: 'group', group: group.id }),
-    ['monitors'],
-  );
-  if ('refused' in tried) return addForm(group, items, tried.refused);
-  const { changed } = tried.done;
-  return seeOther(`/groups/${group.id}`, {
-    said: changed === 1 ? 'One monitor added.' : `${changed} monitors added.`,
-  });
-});
-
-const editPage = forMembers.get('/groups/:group_id/edit', async (request) => {
-  const group = await groupTo(request, updateGroup);
-  return editForm(group, freshForm(formOf({ name: group.name, description: group.description })));
-});
-
-async function groupTo(
-  request: MembersRequest,
-  operation: Parameters<typeof refuseUnlessMay>[1],
-): Promise<Group> {
+const editPages = forMembers.form('/groups/:group_id/edit', async (request) => {
   const group = await request.ask(getGroup, { group_id: request.path.group_id });
-  refuseUnlessMay(request, operation);
-  return group;
-}
+  refuseUnlessMay(request, updateGroup);
+  const { ask, form } = request;
+  return {
+    fresh: () => formOf({ name: group.name, description: group.description }),
+    shown: (state) => editForm(group, state),
+    fields: ['name', 'description'],
+    act: async () => {
+      await ask(updateGroup, {
+        group_id: group.id,
+        name: form.value('name') ?? '',
+        description: form.value('description') ?? '',
+      });
+      return seeOther(`/groups/${group.id}`, { said: 'Group saved.' });
+    },
+  };
+});
 
 function editForm(group: Group, state: FormState): PageAnswer {
   return show({
@@ -392,39 +386,26 @@ function editForm(group: Group, state: FormState): PageAnswer {
   });
 }
 
-const editPosted = forMembers.post('/groups/:group_id/edit', async (request) => {
-  const group = await groupTo(request, updateGroup);
-  const { form, ask } = request;
-  const input = {
-    group_id: group.id,
-    name: form.value('name') ?? '',
-    description: form.value('description') ?? '',
+const deletePages = forMembers.form('/groups/:group_id/delete', async (request) => {
+  const group = await request.ask(showGroup, { group_id: request.path.group_id });
+  refuseUnlessMay(request, deleteGroup);
+  const { id, name } = group;
+  return {
+    shown: () =>
+      confirm({
+        title: `Delete ${name}`,
+        place: 'groups',
+        sentence: `Delete the group ${name}?`,
+        trail: trailTo(group),
+        facts: html`<div class="card">${goneWith(group)}</div>`,
+        act: 'Delete group',
+      }),
+    act: async () => {
+      await request.ask(deleteGroup, { group_id: id });
+      return seeOther('/groups', { said: `Group ${name} deleted. Its monitors stay.` });
+    },
   };
-  const tried = await attempt(form, () => ask(updateGroup, input), ['name', 'description']);
-  if ('refused' in tried) return editForm(group, tried.refused);
-  return seeOther(`/groups/${group.id}`, { said: 'Group saved.' });
 });
-
-const deletePages = actPages(
-  '/groups/:group_id/delete',
-  async (request) => {
-    const group = await request.ask(showGroup, { group_id: request.path.group_id });
-    refuseUnlessMay(request, deleteGroup);
-    return confirm({
-      title: `Delete ${group.name}`,
-      place: 'groups',
-      sentence: `Delete the group ${group.name}?`,
-      trail: trailTo(group),
-      facts: html`<div class="card">${goneWith(group)}</div>`,
-      act: 'Delete group',
-    });
-  },
-  async (request) => {
-    const { id, name } = await groupTo(request, deleteGroup);
-    await request.ask(deleteGroup, { group_id: id });
-    return seeOther('/groups', { said: `Group ${name} deleted. Its monitors stay.` });
-  },
-);
 
 /** Says before the deletion what happens to things that name the group. */
 function goneWith({ monitors, windows, channels, pages }: GroupDetail): Html {
@@ -469,11 +450,4 @@ function goneWith({ monitors, windows, channels, pages }: GroupDetail): Html {
   `;
 }
 
-export const groupPages: readonly Page[] = [
-  groupPage,
-  addPage,
-  addPosted,
-  editPage,
-  editPosted,
-  ...deletePages,
-];
+export const groupPages: readonly Page[] = [groupPage, ...addPages, ...editPages, ...deletePages];

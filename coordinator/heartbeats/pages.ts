@@ -6,8 +6,7 @@ import {
   rotatePingKey,
 } from '../../shared/api/ping-keys.ts';
 import { copyable, heading, linkButton, moreLink } from '../web/elements.ts';
-import { formOf } from '../web/form-data.ts';
-import { attempt, type FormState, formSummary, freshForm, textField } from '../web/forms.ts';
+import { type FormState, formSummary, textField } from '../web/forms.ts';
 import { type Html, html, query } from '../web/html.ts';
 import {
   forMembers,
@@ -22,17 +21,12 @@ import { acts, stepTable } from '../web/tables.ts';
 type Made = OutputOf<typeof createPingKey>;
 
 /** Ping keys, the form of a new one below them; the key itself is shown once, by its answer. */
-export const pingKeysPage = forMembers.get('/ping-keys', (request) =>
-  list(request, freshForm(formOf({}))),
-);
-
-export const makePingKey = forMembers.post('/ping-keys', async (request) => {
-  const { form: sent, ask } = request;
-  const tried = await attempt(sent, () => ask(createPingKey, { name: sent.value('name') ?? '' }), [
-    'name',
-  ]);
-  return 'refused' in tried ? list(request, tried.refused) : made(tried.done);
-});
+export const newPingKeyPages = forMembers.form('/ping-keys', (request) => ({
+  shown: (state) => list(request, state),
+  fields: ['name'],
+  act: async () =>
+    made(await request.ask(createPingKey, { name: request.form.value('name') ?? '' })),
+}));
 
 export const replacePingKey = forMembers.post(
   '/ping-keys/:ping_key_id/rotate',
@@ -47,12 +41,7 @@ export const endingPingKey = forMembers.post(
   },
 );
 
-export const pingKeyPages: readonly Page[] = [
-  pingKeysPage,
-  makePingKey,
-  replacePingKey,
-  endingPingKey,
-];
+export const pingKeyPages: readonly Page[] = [...newPingKeyPages, replacePingKey, endingPingKey];
 
 const trail = [{ href: '/tokens', name: 'API & assistants' }];
 

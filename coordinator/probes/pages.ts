@@ -5,48 +5,32 @@ import { durationText } from '../../shared/base/time.ts';
 import { openInvitations } from '../enrolment/pages.ts';
 import { type MapPoint, worldMap } from '../incidents/pages/evidence.ts';
 import { countText, heading, linkButton, notice, type State, stateMark } from '../web/elements.ts';
-import {
-  type FormState,
-  formSummary,
-  freshForm,
-  refuseUnlessMay,
-  textField,
-  typed,
-} from '../web/forms.ts';
+import { type FormState, formSummary, refuseUnlessMay, textField, typed } from '../web/forms.ts';
 import { type Html, html, icon, safeUrl } from '../web/html.ts';
-import {
-  forMembers,
-  type MembersRequest,
-  type Page,
-  type PageAnswer,
-  seeOther,
-  show,
-} from '../web/page.ts';
+import { forMembers, type MembersRequest, type PageAnswer, seeOther, show } from '../web/page.ts';
 import { showOwnProbe } from './contract.ts';
 
 /** At most this many are named; owners of more know what they are. */
 const mostNamed = 10;
 
-const path = '/probes/:probe_id/end';
-
-export const probeEndPages: readonly Page[] = [
-  forMembers.get(path, async (request) => form(await probeOf(request), freshForm(request.form))),
-  forMembers.post(path, async (request) => {
-    const probe = await probeOf(request);
-    const { form: sent, ask } = request;
-    if (typed(sent.value('name') ?? '') !== typed(probe.name))
-      return form(probe, {
-        form: sent,
-        faults: new Map([['name', 'The name does not match.']]),
-        objections: [],
-        status: 400,
-      });
-    await ask(endProbe, { probe_id: probe.id });
-    return seeOther('/probes', {
-      said: `Probe ${probe.name} deleted.`,
-    });
-  }),
-];
+export const probeEndPages = forMembers.form('/probes/:probe_id/end', async (request) => {
+  const probe = await probeOf(request);
+  return {
+    shown: (state) => form(probe, state),
+    act: async () => {
+      const { form: sent, ask } = request;
+      if (typed(sent.value('name') ?? '') !== typed(probe.name))
+        return form(probe, {
+          form: sent,
+          faults: new Map([['name', 'The name does not match.']]),
+          objections: [],
+          status: 400,
+        });
+      await ask(endProbe, { probe_id: probe.id });
+      return seeOther('/probes', { said: `Probe ${probe.name} deleted.` });
+    },
+  };
+});
 
 type Probe = OutputOf<typeof showOwnProbe>;
 

@@ -2,18 +2,10 @@ import type { OutputOf } from '../../shared/api/operation.ts';
 import { listPingKeys } from '../../shared/api/ping-keys.ts';
 import { clientLines, connectedAssistants } from '../assistants/pages.ts';
 import { proofFirst } from '../people/pages/parts.ts';
-import { actPages, confirm } from '../web/confirm.ts';
+import { confirm } from '../web/confirm.ts';
 import { copyable, heading, linkButton, moreLink, notice, stateMark } from '../web/elements.ts';
 import { formOf } from '../web/form-data.ts';
-import {
-  attempt,
-  choiceField,
-  type FormState,
-  formSummary,
-  freshForm,
-  selectField,
-  textField,
-} from '../web/forms.ts';
+import { choiceField, type FormState, formSummary, selectField, textField } from '../web/forms.ts';
 import { html, type Part, query } from '../web/html.ts';
 import {
   forMembers,
@@ -138,11 +130,21 @@ const lives = [
   [365, '1 year'],
 ] as const;
 
-export const newTokenPage = forMembers.get(
-  '/tokens/new',
-  (request) =>
-    proofFirst(request) ?? form(request, freshForm(formOf({ scope: 'read', expires_at: '' }))),
-);
+export const newTokenPages = forMembers.form('/tokens/new', (request) => ({
+  fresh: () => proofFirst(request) ?? formOf({ scope: 'read', expires_at: '' }),
+  shown: (state) => form(request, state),
+  fields: ['name', 'scope', 'expires_at'],
+  act: async () => {
+    const { form: sent, ask } = request;
+    const ends = sent.value('expires_at') ?? '';
+    const made = await ask(createToken, {
+      name: sent.value('name') ?? '',
+      scope: sent.value('scope') ?? '',
+      ...(ends === '' ? {} : { expires_at: ends }),
+    });
+    return shown(request, made);
+  },
+}));
 
 function form(request: MembersRequest, state: FormState): PageAnswer {
   const { caller, now, times } = request;
@@ -259,34 +261,22 @@ function shown(
   });
 }
 
-export const makeToken = forMembers.post('/tokens/new', async (request) => {
-  const { form: sent, ask } = request;
-  const ends = sent.value('expires_at') ?? '';
-  const input = {
-    name: sent.value('name') ?? '',
-    scope: sent.value('scope') ?? '',
-    ...(ends === '' ? {} : { expires_at: ends }),
-  };
-  const tried = await attempt(sent, () => ask(createToken, input), ['name', 'scope', 'expires_at']);
-  return 'refused' in tried ? form(request, tried.refused) : shown(request, tried.done);
-});
-
-export const revokePages = actPages(
-  '/tokens/:token_id/revoke',
-  async (request) => {
-    const token = await request.ask(getToken, { token_id: request.path.token_id });
-    const asked = proofFirst(request);
-    if (asked) return asked;
-    const { name, shown: begins, over } = token;
-    return confirm({
-      title: `Revoke ${name}`,
-      place: 'tokens',
-      sentence: over ? `Remove ${name}?` : `Revoke ${name}?`,
-      below: over
-        ? 'It has expired. Removing it only clears this list.'
-        : 'It stops working at once, for every program that uses it. You cannot undo this.',
-      trail,
-      facts: html`
+export const revokePages = forMembers.form('/tokens/:token_id/revoke', async (request) => {
+  const { ask, path } = request;
+  const token = await ask(getToken, { token_id: path.token_id });
+  const { name, shown: begins, over } = token;
+  return {
+    fresh: () => proofFirst(request),
+    shown: () =>
+      confirm({
+        title: `Revoke ${name}`,
+        place: 'tokens',
+        sentence: over ? `Remove ${name}?` : `Revoke ${name}?`,
+        below: over
+          ? 'It has expired. Removing it only clears this list.'
+          : 'It stops working at once, for every program that uses it. You cannot undo this.',
+        trail,
+        facts: html`
         <dl class="card settings lines">
           <div class="setting">
             <dt>Starts with</dt>
@@ -306,16 +296,15 @@ export const revokePages = actPages(
           </div>
         </dl>
       `,
-      act: over ? 'Remove token' : 'Revoke token',
-    });
-  },
-  async ({ ask, path }) => {
-    const { name, over } = await ask(getToken, { token_id: path.token_id });
-    await ask(revokeToken, { token_id: path.token_id });
-    return seeOther('/tokens', {
-      said: over ? `Token ${name} removed.` : `Token ${name} revoked.`,
-    });
-  },
-);
+        act: over ? 'Remove token' : 'Revoke token',
+      }),
+    act: async () => {
+      await ask(revokeToken, { token_id: path.token_id });
+      return seeOther('/tokens', {
+        said: over ? `Token ${name} removed.` : `Token ${name} revoked.`,
+      });
+    },
+  };
+});
 
-export const tokenPages: readonly Page[] = [tokensPage, newTokenPage, makeToken, ...revokePages];
+export const tokenPages: readonly Page[] = [tokensPage, ...newTokenPages, ...revokePages];

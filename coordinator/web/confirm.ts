@@ -1,7 +1,7 @@
 import { type Heading, heading, linkButton } from './elements.ts';
 import { type FormState, formSummary } from './forms.ts';
 import { type Html, html, icon, type Part } from './html.ts';
-import { forMembers, type Page, type Section, type ShownPage, show } from './page.ts';
+import { type Section, type ShownPage, show } from './page.ts';
 
 type Question = {
   readonly title: string;
@@ -48,11 +48,4 @@ export function confirm({
       </form>
     `,
   });
-}
-
-type Answer = Extract<Page, { needs: 'member' }>['answer'];
-
-/** The page that asks, and the act, at one address. */
-export function actPages(path: string, question: Answer, act: Answer): readonly Page[] {
-  return [forMembers.get(path, question), forMembers.post(path, act)];
 }

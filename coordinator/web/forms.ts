@@ -1,15 +1,18 @@
 import { InvalidInput, statusOf } from '../../shared/api/operation.ts';
 import { Refusal } from '../../shared/base/errors.ts';
+import type { Caller } from '../gate/caller.ts';
 import { type AccessRule, refuseWhileEnding } from '../gate/roles.ts';
 import type { Form } from './form-data.ts';
 import { type Html, html, icon, type Part } from './html.ts';
-import type { MembersRequest } from './page.ts';
 
 /**
  * For a form whose operation this reader may not run: refuses before anything is filled in. @throws
  * Refusal.
  */
-export function refuseUnlessMay({ may, caller }: MembersRequest, operation: AccessRule): void {
+export function refuseUnlessMay(
+  { may, caller }: { readonly may: (asked: AccessRule) => boolean; readonly caller: Caller },
+  operation: AccessRule,
+): undefined {
   if (may(operation)) return;
   refuseWhileEnding(caller.organisation, operation);
   throw new Refusal(

@@ -6,7 +6,8 @@ import type { ServiceRecordRow } from '../health/service-record.ts';
 import type { Shares } from '../incidents/shared-link.ts';
 import type { SignedIn } from '../people/sessions.ts';
 import { cookie, cookieOf } from './cookies.ts';
-import type { Form } from './form-data.ts';
+import { type Form, noForm } from './form-data.ts';
+import { attempt, type FormState, freshForm } from './forms.ts';
 import type { Html } from './html.ts';
 import { isZone, type Times } from './times.ts';
 
@@ -254,59 +255,82 @@ type Route = {
 export type Page =
   | (Route & {
       readonly needs: 'member';
-      readonly answer: (request: MembersRequest) => Promise<PageAnswer> | PageAnswer;
+      readonly answer: Answer<MembersRequest>;
       /** Shown to anonymous callers instead. */
-      readonly stranger?: (request: PageRequest) => Promise<PageAnswer> | PageAnswer;
+      readonly stranger?: Answer<PageRequest>;
     })
-  | (Route & {
-      readonly needs: 'person';
-      readonly answer: (request: PersonsRequest) => Promise<PageAnswer> | PageAnswer;
-    })
+  | (Route & { readonly needs: 'person'; readonly answer: Answer<PersonsRequest> })
   /** For anyone else, signed in or not, the page does not exist. */
-  | (Route & {
-      readonly needs: 'operator';
-      readonly answer: (request: OperatorsRequest) => Promise<PageAnswer> | PageAnswer;
-    })
+  | (Route & { readonly needs: 'operator'; readonly answer: Answer<OperatorsRequest> })
   | (Route & {
       readonly needs: 'nobody';
       /**
        * Its address alone authorises it, never a session: mail services and phones post there, too.
        */
       readonly fromAnywhere?: true;
-      readonly answer: (request: PublicRequest) => Promise<PageAnswer> | PageAnswer;
+      readonly answer: Answer<PublicRequest>;
     });
 
-type Answer<Needed extends Page['needs']> = Extract<Page, { needs: Needed }>['answer'];
+type Answered = Promise<PageAnswer> | PageAnswer;
+type Answer<Asked> = (request: Asked) => Answered;
 
-/** Pages by whom they need: `forMembers.get('/groups', async (request) => …)`. */
-export const forMembers = both((method, path, answer: Answer<'member'>) => ({
+/** A form and its act at one path: GET shows it, POST acts, and a refusal shows it again. */
+export type FormPage = {
+  /** What a GET fills in, if anything, or the page that it shows instead. */
+  readonly fresh?: () => Form | PageAnswer | undefined;
+  readonly shown: (state: FormState) => Answered;
+  /** All fields, so that refusals mark them. Without, a refusal is a page of its own. */
+  readonly fields?: readonly string[];
+  readonly act: () => Promise<PageAnswer>;
+};
+
+/**
+ * Pages by whom they need: `forMembers.get('/groups', async (request) => …)`. What `form` is given
+ * reads first what its page and its act have in common.
+ */
+export const forMembers = kinds((method, path, answer: Answer<MembersRequest>) => ({
   method,
   path,
   needs: 'member',
   answer,
 }));
-export const forPersons = both((method, path, answer: Answer<'person'>) => ({
+export const forPersons = kinds((method, path, answer: Answer<PersonsRequest>) => ({
   method,
   path,
   needs: 'person',
   answer,
 }));
-export const forOperators = both((method, path, answer: Answer<'operator'>) => ({
+export const forOperators = kinds((method, path, answer: Answer<OperatorsRequest>) => ({
   method,
   path,
   needs: 'operator',
   answer,
 }));
-export const forAnyone = both((method, path, answer: Answer<'nobody'>) => ({
+export const forAnyone = kinds((method, path, answer: Answer<PublicRequest>) => ({
   method,
   path,
   needs: 'nobody',
   answer,
 }));
 
-function both<Given>(page: (method: Route['method'], path: string, answer: Given) => Page) {
+function kinds<Asked extends PageRequest>(
+  page: (method: Route['method'], path: string, answer: Answer<Asked>) => Page,
+) {
   return {
-    get: (path: string, answer: Given) => page('GET', path, answer),
-    post: (path: string, answer: Given) => page('POST', path, answer),
+    get: (path: string, answer: Answer<Asked>) => page('GET', path, answer),
+    post: (path: string, answer: Answer<Asked>) => page('POST', path, answer),
+    form: (path: string, of: (request: Asked) => Promise<FormPage> | FormPage): readonly Page[] => [
+      page('GET', path, async (request) => {
+        const { fresh, shown } = await of(request);
+        const first = fresh?.() ?? noForm;
+        return 'is' in first ? first : shown(freshForm(first));
+      }),
+      page('POST', path, async (request) => {
+        const { shown, fields, act } = await of(request);
+        if (!fields) return act();
+        const tried = await attempt(request.form, act, fields);
+        return 'done' in tried ? tried.done : shown(tried.refused);
+      }),
+    ],
   };
 }

@@ -8,7 +8,7 @@ import type { OutputOf } from '../../../shared/api/operation.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { capital } from '../../../shared/base/text.ts';
 import { durationText } from '../../../shared/base/time.ts';
-import { actPages, confirm } from '../../web/confirm.ts';
+import { confirm } from '../../web/confirm.ts';
 import { heading, linkButton } from '../../web/elements.ts';
 import { refuseUnlessMay } from '../../web/forms.ts';
 import { type Html, html, icon, joined, type Part, safeUrl } from '../../web/html.ts';
@@ -199,28 +199,27 @@ const endNow = forMembers.post('/maintenance/:window_id/end', (request) =>
   }),
 );
 
-const deletePages = actPages(
-  '/maintenance/:window_id/delete',
-  async (request) => {
-    const shown = await ofAddress(request);
-    refuseUnlessMay(request, deleteMaintenanceWindow);
-    const [{ id }, title] = [shown.window, titleOf(shown)];
-    return confirm({
-      title: `Delete ${title}`,
-      place: 'maintenance',
-      below: `It will not run again${shown.state === 'running' ? ', and alerts of open incidents are sent now' : ''}. Past maintenance still counts as maintenance in uptime.`,
-      trail: [
-        { href: '/maintenance', name: 'Maintenance' },
-        { href: `/maintenance/${id}`, name: title },
-      ],
-      act: 'Delete',
-    });
-  },
-  async (request) => {
-    const shown = await ofAddress(request);
-    await request.ask(deleteMaintenanceWindow, { window_id: shown.window.id });
-    return seeOther('/maintenance', { said: `${titleOf(shown)} deleted.` });
-  },
-);
+const deletePages = forMembers.form('/maintenance/:window_id/delete', async (request) => {
+  const shown = await ofAddress(request);
+  const [{ id }, title] = [shown.window, titleOf(shown)];
+  return {
+    fresh: () => refuseUnlessMay(request, deleteMaintenanceWindow),
+    shown: () =>
+      confirm({
+        title: `Delete ${title}`,
+        place: 'maintenance',
+        below: `It will not run again${shown.state === 'running' ? ', and alerts of open incidents are sent now' : ''}. Past maintenance still counts as maintenance in uptime.`,
+        trail: [
+          { href: '/maintenance', name: 'Maintenance' },
+          { href: `/maintenance/${id}`, name: title },
+        ],
+        act: 'Delete',
+      }),
+    act: async () => {
+      await request.ask(deleteMaintenanceWindow, { window_id: id });
+      return seeOther('/maintenance', { said: `${title} deleted.` });
+    },
+  };
+});
 
 export const windowPages: readonly Page[] = [windowPage, startNow, endNow, ...deletePages];

@@ -5,7 +5,7 @@ import {
   unmuteMonitor,
   updateMonitor,
 } from '../../../shared/api/monitors.ts';
-import { actPages, confirm } from '../../web/confirm.ts';
+import { confirm } from '../../web/confirm.ts';
 import { refuseUnlessMay } from '../../web/forms.ts';
 import { html, icon } from '../../web/html.ts';
 import { forMembers, type MembersRequest, type Page, seeOther } from '../../web/page.ts';
@@ -19,27 +19,27 @@ export const trashWords =
   'It is in the trash for 7 days, with its history: until then you can restore it. It is not checked there, and no page shows it. To stop for a while, pause it.';
 const resumeWords = 'Checks start again at once, and you are alerted when it fails.';
 
-const deletePages = actPages(
-  '/monitors/:monitor_id/delete',
-  async (request) => {
-    const monitor = await monitorOf(request, deleteMonitor);
-    return confirm({
-      title: `Delete ${monitor.name}`,
-      place: 'monitors',
-      below: trashWords,
-      trail: trailTo(monitor),
-      act: 'Delete monitor',
-    });
-  },
-  async (request) => {
-    const { id, name } = await monitorOf(request, deleteMonitor);
-    await request.ask(deleteMonitor, { monitor_id: id });
-    return seeOther('/', {
-      said: `${name} deleted. It is in the trash for 7 days.`,
-      mayUndo: true,
-    });
-  },
-);
+const deletePages = forMembers.form('/monitors/:monitor_id/delete', async (request) => {
+  const monitor = await monitorOf(request, deleteMonitor);
+  const { id, name } = monitor;
+  return {
+    shown: () =>
+      confirm({
+        title: `Delete ${name}`,
+        place: 'monitors',
+        below: trashWords,
+        trail: trailTo(monitor),
+        act: 'Delete monitor',
+      }),
+    act: async () => {
+      await request.ask(deleteMonitor, { monitor_id: id });
+      return seeOther('/', {
+        said: `${name} deleted. It is in the trash for 7 days.`,
+        mayUndo: true,
+      });
+    },
+  };
+});
 
 async function monitorOf(
   request: MembersRequest,
@@ -95,9 +95,8 @@ export const monitorActs: readonly Page[] = [
 
 function switching(verb: 'pause' | 'resume'): readonly Page[] {
   const [Verb, done] = verb === 'pause' ? ['Pause', 'is paused.'] : ['Resume', 'is resumed.'];
-  return actPages(
-    `/monitors/:monitor_id/${verb}`,
-    async (request) => {
+  return forMembers.form(`/monitors/:monitor_id/${verb}`, (request) => ({
+    shown: async () => {
       const monitor = await monitorOf(request, updateMonitor);
       const { id, name, enabled } = monitor;
       // Redirects also when someone else was faster.
@@ -116,12 +115,13 @@ function switching(verb: 'pause' | 'resume'): readonly Page[] {
           `,
       });
     },
-    async ({ ask, path }) => {
+    act: async () => {
+      const { ask, path } = request;
       const { id, name } = await ask(updateMonitor, {
         monitor_id: path.monitor_id,
         enabled: verb === 'resume',
       });
       return seeOther(`/monitors/${id}`, { said: `${name} ${done}` });
     },
-  );
+  }));
 }

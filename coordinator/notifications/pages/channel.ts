@@ -9,7 +9,7 @@ import { listMessages } from '../../../shared/api/notifications.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { capital } from '../../../shared/base/text.ts';
 import { durationText } from '../../../shared/base/time.ts';
-import { actPages, confirm } from '../../web/confirm.ts';
+import { confirm } from '../../web/confirm.ts';
 import { figure, heading, linkButton, notice } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import {
@@ -248,34 +248,29 @@ const askAgain = forMembers.post('/alerts/:channel_id/ask', (request) =>
   }),
 );
 
-const deletePages = actPages(
-  '/alerts/:channel_id/delete',
-  async (request) => {
-    const { id, name } = await deletable(request);
-    return confirm({
-      title: `Delete ${name}`,
-      place: 'alerts',
-      below:
-        'It gets no more alerts, not even recoveries of open outages. Its past messages stay with each incident. To stop alerts for a while, turn it off instead.',
-      trail: [
-        { href: '/alerts', name: 'Alerts' },
-        { href: `/alerts/${id}`, name },
-      ],
-      act: 'Delete channel',
-    });
-  },
-  async (request) => {
-    const { id, name } = await deletable(request);
-    await request.ask(deleteChannel, { channel_id: id });
-    return seeOther('/alerts', { said: `${name} deleted.` });
-  },
-);
-
-async function deletable(request: MembersRequest): Promise<Channel> {
+const deletePages = forMembers.form('/alerts/:channel_id/delete', async (request) => {
   const channel = await request.ask(getChannel, { channel_id: request.path.channel_id });
   refuseUnlessMayChange(request, channel);
-  return channel;
-}
+  const { id, name } = channel;
+  return {
+    shown: () =>
+      confirm({
+        title: `Delete ${name}`,
+        place: 'alerts',
+        below:
+          'It gets no more alerts, not even recoveries of open outages. Its past messages stay with each incident. To stop alerts for a while, turn it off instead.',
+        trail: [
+          { href: '/alerts', name: 'Alerts' },
+          { href: `/alerts/${id}`, name },
+        ],
+        act: 'Delete channel',
+      }),
+    act: async () => {
+      await request.ask(deleteChannel, { channel_id: id });
+      return seeOther('/alerts', { said: `${name} deleted.` });
+    },
+  };
+});
 
 /** The target of every message's link: each step from the incident to the answer (rule 40). */
 const messagePage = forMembers.get(

@@ -3,16 +3,14 @@ import { Refusal } from '../../../shared/base/errors.ts';
 import { capital } from '../../../shared/base/text.ts';
 import { proofFirst } from '../../people/pages/parts.ts';
 import { leavePages } from '../../people/pages/profile.ts';
-import { actPages, confirm } from '../../web/confirm.ts';
+import { confirm } from '../../web/confirm.ts';
 import { heading, linkButton, notice } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import {
-  attempt,
   type Choice,
   choiceField,
   type FormState,
   formSummary,
-  freshForm,
   refuseUnlessMay,
   textField,
 } from '../../web/forms.ts';
@@ -63,9 +61,22 @@ export function rolesFor(own: string): readonly Choice[] {
 
 const trail = [{ href: '/members', name: 'Members' }];
 
-export const rolePage = forMembers.get('/members/:member_id/role', async (request) => {
+export const rolePages = forMembers.form('/members/:member_id/role', async (request) => {
   const member = await memberOf(request);
-  return proofFirst(request) ?? roleForm(request, member, freshForm(formOf({ role: member.role })));
+  return {
+    fresh: () => proofFirst(request) ?? formOf({ role: member.role }),
+    shown: (state) => roleForm(request, member, state),
+    fields: ['role'],
+    act: async () => {
+      const { role } = await request.ask(membersSetMemberRole, {
+        email: member.email,
+        role: request.form.value('role') ?? '',
+      });
+      return seeOther('/members', {
+        said: `${calledOf(member)} is now ${/^[ao]/.test(role) ? 'an' : 'a'} ${role}.`,
+      });
+    },
+  };
 });
 
 type Member = OutputOf<typeof listMembers>['items'][number];
@@ -111,57 +122,36 @@ function calledOf({ name, email }: Member): string {
   return name === '' ? email : name;
 }
 
-export const changeRole = forMembers.post('/members/:member_id/role', async (request) => {
+export const removePages = forMembers.form('/members/:member_id/remove', async (request) => {
+  const { ask, caller } = request;
   const member = await memberOf(request);
-  const { form, ask } = request;
-  const tried = await attempt(
-    form,
-    () => ask(membersSetMemberRole, { email: member.email, role: form.value('role') ?? '' }),
-    ['role'],
-  );
-  if ('refused' in tried) return roleForm(request, member, tried.refused);
-  return seeOther('/members', {
-    said: `${calledOf(member)} is now ${/^[ao]/.test(tried.done.role) ? 'an' : 'a'} ${tried.done.role}.`,
-  });
-});
-
-export const removePages = actPages(
-  '/members/:member_id/remove',
-  async (request) => {
-    const member = await memberOf(request);
-    if (member.id === request.caller.user) return seeOther('/members/leave');
-    return proofFirst(request) ?? removing(request, member, freshForm(request.form));
-  },
-  async (request) => {
-    const member = await memberOf(request);
-    const tried = await attempt(
-      request.form,
-      () => request.ask(removeMember, { email: member.email }),
-      [],
-    );
-    if ('refused' in tried) return removing(request, member, tried.refused);
-    if (member.id === request.caller.user)
-      return seeOther('/organisations', { said: `You left ${request.caller.organisation.name}.` });
-    return seeOther('/members', { said: `${calledOf(member)} removed.` });
-  },
-);
-
-function removing({ caller }: MembersRequest, member: Member, state: FormState): PageAnswer {
-  return confirm({
-    title: `Remove ${calledOf(member)}`,
-    place: 'members',
-    sentence: `Remove ${calledOf(member)} from ${caller.organisation.name}?`,
-    below: html`
+  const [name, isSelf] = [calledOf(member), member.id === caller.user];
+  return {
+    fresh: () => (isSelf ? seeOther('/members/leave') : proofFirst(request)),
+    shown: (state) =>
+      confirm({
+        title: `Remove ${name}`,
+        place: 'members',
+        sentence: `Remove ${name} from ${caller.organisation.name}?`,
+        below: html`
       ${member.email} loses access at once. Their tokens and their own channels are deleted;
       monitors and everything else stay.
     `,
-    trail,
-    state,
-    act: 'Remove member',
-  });
-}
+        trail,
+        state,
+        act: 'Remove member',
+      }),
+    fields: [],
+    act: async () => {
+      await ask(removeMember, { email: member.email });
+      return isSelf
+        ? seeOther('/organisations', { said: `You left ${caller.organisation.name}.` })
+        : seeOther('/members', { said: `${name} removed.` });
+    },
+  };
+});
 
-export const memberActs: readonly Page[] = [rolePage, changeRole, ...removePages];
+export const memberActs: readonly Page[] = [...rolePages, ...removePages];
 
 /** Who is in the organisation. */
 export const membersPage = forMembers.get('/members', async (request) => {
@@ -285,17 +275,15 @@ function form({ caller }: MembersRequest, state: FormState): PageAnswer {
   });
 }
 
-export const invitePage = forMembers.get(
-  '/members/invite',
-  (request) => proofFirst(request) ?? form(request, freshForm(formOf({ role: 'member' }))),
-);
-
-export const invite = forMembers.post('/members/invite', async (request) => {
-  const { form: sent } = request;
-  const input = { email: sent.value('email') ?? '', role: sent.value('role') ?? '' };
-  const tried = await attempt(sent, () => invitedAs(request, input), ['email', 'role']);
-  return 'refused' in tried ? form(request, tried.refused) : tried.done;
-});
+export const invitePages = forMembers.form('/members/invite', (request) => ({
+  fresh: () => proofFirst(request) ?? formOf({ role: 'member' }),
+  shown: (state) => form(request, state),
+  fields: ['email', 'role'],
+  act: () => {
+    const { form: sent } = request;
+    return invitedAs(request, { email: sent.value('email') ?? '', role: sent.value('role') ?? '' });
+  },
+}));
 
 async function invitedAs(
   request: MembersRequest,
@@ -345,24 +333,23 @@ export const takeBack = forMembers.post(
   },
 );
 
-export const renewPages = actPages(
+export const renewPages = forMembers.form(
   '/members/invitations/:invitation_id/renew',
   async (request) => {
     const { email, role } = await invitationOf(request);
-    const asked = proofFirst(request);
-    if (asked) return asked;
-    return confirm({
-      title: 'Renew invitation',
-      place: 'members',
-      sentence: `Renew the invitation of ${email}?`,
-      below: `As ${role}, for another week. The old link stops working, and a new one replaces it.`,
-      trail,
-      act: html`<button class="button button-main">${icon('again')}Renew invitation</button>`,
-    });
-  },
-  async (request) => {
-    const { email, role } = await invitationOf(request);
-    return invitedAs(request, { email, role });
+    return {
+      fresh: () => proofFirst(request),
+      shown: () =>
+        confirm({
+          title: 'Renew invitation',
+          place: 'members',
+          sentence: `Renew the invitation of ${email}?`,
+          below: `As ${role}, for another week. The old link stops working, and a new one replaces it.`,
+          trail,
+          act: html`<button class="button button-main">${icon('again')}Renew invitation</button>`,
+        }),
+      act: () => invitedAs(request, { email, role }),
+    };
   },
 );
 
@@ -379,8 +366,7 @@ async function invitationOf(
 export const memberPages: readonly Page[] = [
   membersPage,
   ...leavePages,
-  invitePage,
-  invite,
+  ...invitePages,
   ...renewPages,
   takeBack,
   ...memberActs,

@@ -2,14 +2,12 @@ import type { OutputOf } from '../../../shared/api/operation.ts';
 import { listAudit } from '../../../shared/api/organisations.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import { proofFirst } from '../../people/pages/parts.ts';
-import { actPages, confirm } from '../../web/confirm.ts';
+import { confirm } from '../../web/confirm.ts';
 import { countText, heading, linkButton, zones } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import {
-  attempt,
   type FormState,
   formSummary,
-  freshForm,
   refuseUnlessMay,
   selectField,
   textField,
@@ -35,10 +33,17 @@ import {
 
 const trail = [{ href: '/organisation', name: 'Organisation' }];
 
-export const deletePage = forMembers.get('/organisation/delete', (request) => {
-  refuseUnlessMay(request, endOrganisation);
-  return proofFirst(request) ?? form(request, freshForm(request.form));
-});
+export const deletePages = forMembers.form('/organisation/delete', (request) => ({
+  fresh: () => refuseUnlessMay(request, endOrganisation) ?? proofFirst(request),
+  shown: (state) => form(request, state),
+  fields: ['name'],
+  act: async () => {
+    await request.ask(endOrganisation, { name: request.form.value('name') ?? '' });
+    return seeOther('/organisation', {
+      said: `${request.caller.organisation.name} will be deleted in seven days. Until then you can undo it.`,
+    });
+  },
+}));
 
 function form({ caller: { organisation } }: MembersRequest, state: FormState): PageAnswer {
   return show({
@@ -93,18 +98,6 @@ function form({ caller: { organisation } }: MembersRequest, state: FormState): P
     `,
   });
 }
-
-export const deleteIt = forMembers.post('/organisation/delete', async (request) => {
-  const tried = await attempt(
-    request.form,
-    () => request.ask(endOrganisation, { name: request.form.value('name') ?? '' }),
-    ['name'],
-  );
-  if ('refused' in tried) return form(request, tried.refused);
-  return seeOther('/organisation', {
-    said: `${request.caller.organisation.name} will be deleted in seven days. Until then you can undo it.`,
-  });
-});
 
 /** From the notice on every page. */
 export const keepIt = forMembers.post('/organisation/keep', async ({ ask, caller }) => {
@@ -255,11 +248,21 @@ function bar({ count, most }: Used): Html | null {
   `;
 }
 
-export const editPage = forMembers.get('/organisation/edit', (request) => {
-  refuseUnlessMay(request, updateOrganisation);
-  const { name, time_zone } = request.caller.organisation;
-  return editForm(request, freshForm(formOf({ name, time_zone })));
-});
+export const editPages = forMembers.form('/organisation/edit', (request) => ({
+  fresh: () => {
+    refuseUnlessMay(request, updateOrganisation);
+    const { name, time_zone } = request.caller.organisation;
+    return formOf({ name, time_zone });
+  },
+  shown: (state) => editForm(request, state),
+  fields: ['name', 'time_zone'],
+  act: async () => {
+    const { form, ask } = request;
+    const [name, time_zone] = [form.value('name') ?? '', form.value('time_zone') ?? ''];
+    await ask(updateOrganisation, { name, time_zone });
+    return seeOther('/organisation', { said: 'Organisation updated.' });
+  },
+}));
 
 function editForm({ caller }: MembersRequest, state: FormState): PageAnswer {
   return show({
@@ -294,22 +297,10 @@ function editForm({ caller }: MembersRequest, state: FormState): PageAnswer {
   });
 }
 
-export const edit = forMembers.post('/organisation/edit', async (request) => {
-  const { form, ask } = request;
-  const input = { name: form.value('name') ?? '', time_zone: form.value('time_zone') ?? '' };
-  const tried = await attempt(form, () => ask(updateOrganisation, input), ['name', 'time_zone']);
-  return 'refused' in tried
-    ? editForm(request, tried.refused)
-    : seeOther('/organisation', { said: 'Organisation updated.' });
-});
-
-export const exportPages = actPages(
-  '/organisation/export',
-  (request) => {
-    refuseUnlessMay(request, beginExport);
-    const asked = proofFirst(request);
-    if (asked) return asked;
-    return confirm({
+export const exportPages = forMembers.form('/organisation/export', (request) => ({
+  fresh: () => refuseUnlessMay(request, beginExport) ?? proofFirst(request),
+  shown: () =>
+    confirm({
       title: 'Export',
       place: 'organisation',
       sentence: `Export ${request.caller.organisation.name}`,
@@ -326,9 +317,8 @@ export const exportPages = actPages(
         </div>
       `,
       act: html`<button class="button button-main">${icon('downwards')}Export</button>`,
-    });
-  },
-  async (request) => {
+    }),
+  act: async () => {
     const begun = await request.ask(beginExport);
     return send({
       type: 'application/json; charset=utf-8',
@@ -339,7 +329,7 @@ export const exportPages = actPages(
       },
     });
   },
-);
+}));
 
 /** Valid JSON only when complete: a file that was cut off cannot be mistaken for a whole one. */
 async function* exported(

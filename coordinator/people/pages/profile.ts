@@ -1,20 +1,13 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { leaveOrganisation } from '../../organisations/contract.ts';
-import { actPages, confirm } from '../../web/confirm.ts';
+import { confirm } from '../../web/confirm.ts';
 import { heading, linkButton, zones } from '../../web/elements.ts';
 import { formOf, inputOf } from '../../web/form-data.ts';
-import {
-  attempt,
-  type FormState,
-  formSummary,
-  freshForm,
-  selectField,
-  textField,
-} from '../../web/forms.ts';
+import { type FormState, formSummary, selectField, textField } from '../../web/forms.ts';
 import { type Html, html, icon, joined, type Part } from '../../web/html.ts';
 import {
+  forMembers,
   forPersons,
-  type MembersRequest,
   type PageAnswer,
   type PersonsRequest,
   seeOther,
@@ -38,33 +31,39 @@ import {
 } from '../contract.ts';
 import { alsoEnded, proofFirst, signInAndRedirect } from './parts.ts';
 
-export const leavePages = actPages(
-  '/members/leave',
-  (request) => proofFirst(request) ?? leaveForm(request, freshForm(request.form)),
-  async (request) => {
-    const tried = await attempt(request.form, () => request.ask(leaveOrganisation), []);
-    if ('refused' in tried) return leaveForm(request, tried.refused);
-    return seeOther('/organisations', { said: `You left ${request.caller.organisation.name}.` });
+export const leavePages = forMembers.form('/members/leave', (request) => {
+  const { name } = request.caller.organisation;
+  return {
+    fresh: () => proofFirst(request),
+    shown: (state) =>
+      confirm({
+        title: `Leave ${name}`,
+        place: 'members',
+        below:
+          'You lose access at once. Your tokens, your assistants and your own channels there are deleted; monitors and everything else stay. To come back you need an invitation.',
+        trail: [{ href: '/members', name: 'Members' }],
+        state,
+        act: html`<button class="button button-danger">${icon('leave')}Leave organisation</button>`,
+      }),
+    fields: [],
+    act: async () => {
+      await request.ask(leaveOrganisation);
+      return seeOther('/organisations', { said: `You left ${name}.` });
+    },
+  };
+});
+
+export const newOrganisationPages = forPersons.form('/organisations/new', (request) => ({
+  fresh: () => formOf({ time_zone: request.signedIn.caller?.organisation.time_zone ?? 'UTC' }),
+  shown: newOrganisationForm,
+  fields: ['name', 'time_zone'],
+  act: async () => {
+    const { form, askOwn } = request;
+    const input = { name: form.value('name') ?? '', time_zone: form.value('time_zone') ?? '' };
+    const { name } = await askOwn(createOwnOrganisation, input);
+    return seeOther('/', { said: `${name} created. You are now viewing it.` });
   },
-);
-
-function leaveForm({ caller: { organisation } }: MembersRequest, state: FormState): PageAnswer {
-  return confirm({
-    title: `Leave ${organisation.name}`,
-    place: 'members',
-    below:
-      'You lose access at once. Your tokens, your assistants and your own channels there are deleted; monitors and everything else stay. To come back you need an invitation.',
-    trail: [{ href: '/members', name: 'Members' }],
-    state,
-    act: html`<button class="button button-danger">${icon('leave')}Leave organisation</button>`,
-  });
-}
-
-export const newOrganisationPage = forPersons.get(
-  '/organisations/new',
-  ({ signedIn: { caller } }) =>
-    newOrganisationForm(freshForm(formOf({ time_zone: caller?.organisation.time_zone ?? 'UTC' }))),
-);
+}));
 
 function newOrganisationForm(state: FormState): PageAnswer {
   return show({
@@ -97,20 +96,6 @@ function newOrganisationForm(state: FormState): PageAnswer {
     `,
   });
 }
-
-export const newOrganisation = forPersons.post(
-  '/organisations/new',
-  async ({ form: sent, askOwn }) => {
-    const input = { name: sent.value('name') ?? '', time_zone: sent.value('time_zone') ?? '' };
-    const tried = await attempt(sent, () => askOwn(createOwnOrganisation, input), [
-      'name',
-      'time_zone',
-    ]);
-    return 'refused' in tried
-      ? newOrganisationForm(tried.refused)
-      : seeOther('/', { said: `${tried.done.name} created. You are now viewing it.` });
-  },
-);
 
 /** The organisation that this browser acts in. */
 export const organisationsPage = forPersons.get(
@@ -345,9 +330,15 @@ function count(number: number, one: string, many: string): string {
 
 const trail = [{ href: '/profile', name: 'Your profile' }];
 
-export const profileName = forPersons.get('/profile/name', ({ signedIn: { person } }) =>
-  namePage(freshForm(formOf({ name: person.name }))),
-);
+export const profileName = forPersons.form('/profile/name', ({ askOwn, form, signedIn }) => ({
+  fresh: () => formOf({ name: signedIn.person.name }),
+  shown: namePage,
+  fields: ['name'],
+  act: async () => {
+    await askOwn(updateProfile, { name: form.value('name') ?? '' });
+    return seeOther('/profile', { said: 'Name changed.' });
+  },
+}));
 
 function namePage(state: FormState): PageAnswer {
   return formPage(
@@ -391,23 +382,21 @@ function formPage(
   });
 }
 
-export const writeProfileName = forPersons.post('/profile/name', async ({ form, askOwn }) => {
-  const tried = await attempt(
-    form,
-    () => askOwn(updateProfile, { name: form.value('name') ?? '' }),
-    ['name'],
-  );
-  return 'refused' in tried
-    ? namePage(tried.refused)
-    : seeOther('/profile', { said: 'Name changed.' });
-});
-
-export const profileEmail = forPersons.get(
-  '/profile/email',
-  (request) =>
-    proofFirst(request) ??
-    emailPage(request, freshForm(formOf({ email: request.signedIn.person.email }))),
-);
+export const profileEmail = forPersons.form('/profile/email', (request) => ({
+  fresh: () => proofFirst(request) ?? formOf({ email: request.signedIn.person.email }),
+  shown: (state) => emailPage(request, state),
+  fields: ['email'],
+  act: async () => {
+    const { email, must_confirm } = await request.askOwn(changeEmail, {
+      email: request.form.value('email') ?? '',
+    });
+    return seeOther('/profile', {
+      said: must_confirm
+        ? `We sent a link to ${email}. Open it to change your address.`
+        : `${email} is now your e-mail address.`,
+    });
+  },
+}));
 
 async function emailPage({ askOwn }: PersonsRequest, state: FormState): Promise<PageAnswer> {
   const { mail, email, email_verified } = await askOwn(showProfile);
@@ -433,26 +422,20 @@ async function emailPage({ askOwn }: PersonsRequest, state: FormState): Promise<
   );
 }
 
-export const writeProfileEmail = forPersons.post('/profile/email', async (request) => {
-  const { form, askOwn } = request;
-  const tried = await attempt(
-    form,
-    () => askOwn(changeEmail, { email: form.value('email') ?? '' }),
-    ['email'],
-  );
-  if ('refused' in tried) return emailPage(request, tried.refused);
-  const { email, must_confirm } = tried.done;
-  return seeOther('/profile', {
-    said: must_confirm
-      ? `We sent a link to ${email}. Open it to change your address.`
-      : `${email} is now your e-mail address.`,
-  });
-});
-
-export const profilePassword = forPersons.get(
-  '/profile/password',
-  (request) => proofFirst(request) ?? passwordPage(request, freshForm(formOf({}))),
-);
+export const profilePassword = forPersons.form('/profile/password', (request) => ({
+  fresh: () => proofFirst(request),
+  shown: (state) => passwordPage(request, state),
+  fields: ['password'],
+  act: async () => {
+    const { session } = await request.askOwn(changePassword, inputOf(request.form, ['password']));
+    return signInAndRedirect(
+      request,
+      session,
+      '/profile',
+      'Password changed. All other browsers were signed out.',
+    );
+  },
+}));
 
 function passwordPage({ signedIn: { person } }: PersonsRequest, state: FormState): PageAnswer {
   return formPage(
@@ -476,17 +459,3 @@ function passwordPage({ signedIn: { person } }: PersonsRequest, state: FormState
     'Change password',
   );
 }
-
-export const writeProfilePassword = forPersons.post('/profile/password', async (request) => {
-  const { form, askOwn } = request;
-  const tried = await attempt(form, () => askOwn(changePassword, inputOf(form, ['password'])), [
-    'password',
-  ]);
-  if ('refused' in tried) return passwordPage(request, tried.refused);
-  return signInAndRedirect(
-    request,
-    tried.done.session,
-    '/profile',
-    'Password changed. All other browsers were signed out.',
-  );
-});

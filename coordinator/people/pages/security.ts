@@ -89,15 +89,22 @@ export const passkeysPage = forPersons.get(
   },
 );
 
-export const newPasskeyPage = forPersons.get(
-  newPath,
-  (request) => proofFirst(request) ?? addPage(request),
-);
+export const newPasskeyPages = forPersons.form(newPath, async (request) => {
+  const { askOwn, form } = request;
+  const { origin, suggested_name } = await askOwn(listPasskeys);
+  return {
+    fresh: () => proofFirst(request) ?? formOf({ name: suggested_name }),
+    shown: (state) => (origin === null ? seeOther('/profile/passkeys') : addPage(origin, state)),
+    fields: ['name'],
+    act: async () => {
+      const input = { name: form.value('name') ?? '', answer: form.value('answer') ?? '' };
+      const { name } = await askOwn(addPasskey, input);
+      return seeOther('/profile/passkeys', { said: `Passkey ${name} added.` });
+    },
+  };
+});
 
-async function addPage({ askOwn }: PersonsRequest, sent?: FormState): Promise<PageAnswer> {
-  const { origin, suggested_name: name } = await askOwn(listPasskeys);
-  if (origin === null) return seeOther('/profile/passkeys');
-  const state = sent ?? freshForm(formOf({ name }));
+function addPage(origin: string, state: FormState): PageAnswer {
   const field = textField({
     name: 'name',
     label: 'Name',
@@ -144,27 +151,24 @@ export const newPasskeyOptions = forPersons.post(
     }),
 );
 
-export const newPasskey = forPersons.post(newPath, async (request) => {
-  const { form, askOwn } = request;
-  const input = { name: form.value('name') ?? '', answer: form.value('answer') ?? '' };
-  const tried = await attempt(form, () => askOwn(addPasskey, input), ['name']);
-  if ('refused' in tried) return addPage(request, tried.refused);
-  return seeOther('/profile/passkeys', { said: `Passkey ${tried.done.name} added.` });
-});
-
-const removePath = '/profile/passkeys/:passkey_id/remove';
-
-export const removePasskeyPage = forPersons.get(removePath, async (request) => {
-  const { askOwn, path } = request;
-  const { items } = await askOwn(listPasskeys);
-  const there = items.find(({ id }) => id === path.passkey_id);
-  if (!there) return seeOther('/profile/passkeys');
-  return (
-    proofFirst(request) ??
-    show({
-      title: 'Remove a passkey',
-      place: 'profile',
-      main: html`
+export const removePasskeyPages = forPersons.form(
+  '/profile/passkeys/:passkey_id/remove',
+  (request) => {
+    const {
+      askOwn,
+      path: { passkey_id },
+    } = request;
+    return {
+      shown: async () => {
+        const { items } = await askOwn(listPasskeys);
+        const there = items.find(({ id }) => id === passkey_id);
+        if (!there) return seeOther('/profile/passkeys');
+        return (
+          proofFirst(request) ??
+          show({
+            title: 'Remove a passkey',
+            place: 'profile',
+            main: html`
           ${heading({
             sentence: html`Remove ${there.name}?`,
             below:
@@ -178,14 +182,16 @@ export const removePasskeyPage = forPersons.get(removePath, async (request) => {
             </div>
           </form>
         `,
-    })
-  );
-});
-
-export const dropPasskey = forPersons.post(removePath, async ({ askOwn, path }) => {
-  const { name } = await askOwn(removePasskey, { passkey_id: path.passkey_id });
-  return seeOther('/profile/passkeys', { said: `Passkey ${name} removed.` });
-});
+          })
+        );
+      },
+      act: async () => {
+        const { name } = await askOwn(removePasskey, { passkey_id });
+        return seeOther('/profile/passkeys', { said: `Passkey ${name} removed.` });
+      },
+    };
+  },
+);
 
 const [overview, setUpPath] = ['/profile/two-step', '/profile/two-step/set-up'];
 const secondFactorTrail = [ofProfile, { href: overview, name: 'Two-step verification' }];
@@ -365,31 +371,35 @@ function codesPage(sentence: Part, codes: readonly string[]): PageAnswer {
   });
 }
 
-export const newCodesPage = forPersons.get('/profile/two-step/codes', (request) =>
-  question(request, {
-    sentence: 'Create ten new recovery codes?',
-    below: 'Your current codes stop working at once.',
-    verb: 'Create codes',
-    isEnd: false,
-  }),
-);
+export const newCodesPages = forPersons.form('/profile/two-step/codes', (request) => ({
+  fresh: () => proofFirst(request),
+  shown: () =>
+    question({
+      sentence: 'Create ten new recovery codes?',
+      below: 'Your current codes stop working at once.',
+      verb: 'Create codes',
+      isEnd: false,
+    }),
+  act: () =>
+    unlessOther(async () =>
+      codesPage(
+        'Your new recovery codes',
+        (await request.askOwn(replaceRecoveryCodes)).recovery_codes,
+      ),
+    ),
+}));
 
 /** A page that asks for confirmation. */
-function question(
-  request: PersonsRequest,
-  asked: {
-    readonly sentence: string;
-    readonly below: Part;
-    readonly verb: string;
-    readonly isEnd: boolean;
-  },
-): PageAnswer {
-  return (
-    proofFirst(request) ??
-    show({
-      title: asked.sentence,
-      place: 'profile',
-      main: html`
+function question(asked: {
+  readonly sentence: string;
+  readonly below: Part;
+  readonly verb: string;
+  readonly isEnd: boolean;
+}): PageAnswer {
+  return show({
+    title: asked.sentence,
+    place: 'profile',
+    main: html`
       ${heading({ sentence: asked.sentence, below: asked.below, trail: secondFactorTrail })}
       <form class="form" method="post">
         <div class="actions">
@@ -400,28 +410,21 @@ function question(
         </div>
       </form>
     `,
-    })
-  );
+  });
 }
 
-export const newCodes = forPersons.post('/profile/two-step/codes', ({ askOwn }) =>
-  unlessOther(async () =>
-    codesPage('Your new recovery codes', (await askOwn(replaceRecoveryCodes)).recovery_codes),
-  ),
-);
-
-export const turnOffPage = forPersons.get('/profile/two-step/off', (request) =>
-  question(request, {
-    sentence: 'Turn off two-step verification?',
-    below: 'Your password alone then signs you in, and your recovery codes stop working.',
-    verb: 'Turn off',
-    isEnd: true,
-  }),
-);
-
-export const turnOff = forPersons.post('/profile/two-step/off', ({ askOwn }) =>
-  unlessOther(async () => {
-    await askOwn(endSecondFactor);
-    return seeOther('/profile', { said: 'Two-step verification is off.' });
-  }),
-);
+export const turnOffPages = forPersons.form('/profile/two-step/off', (request) => ({
+  fresh: () => proofFirst(request),
+  shown: () =>
+    question({
+      sentence: 'Turn off two-step verification?',
+      below: 'Your password alone then signs you in, and your recovery codes stop working.',
+      verb: 'Turn off',
+      isEnd: true,
+    }),
+  act: () =>
+    unlessOther(async () => {
+      await request.askOwn(endSecondFactor);
+      return seeOther('/profile', { said: 'Two-step verification is off.' });
+    }),
+}));

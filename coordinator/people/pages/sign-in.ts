@@ -1,7 +1,7 @@
 import { Refusal } from '../../../shared/base/errors.ts';
 import { cookie, cookieOf } from '../../web/cookies.ts';
 import { linkButton } from '../../web/elements.ts';
-import { noForm } from '../../web/form-data.ts';
+import { formOf, noForm } from '../../web/form-data.ts';
 import {
   attempt,
   type FormState,
@@ -40,11 +40,11 @@ import { endSessionCookie } from '../sessions.ts';
 import { entryCard, entryPage, isSecure, nextOf, passkeyForm, signInAndRedirect } from './parts.ts';
 
 /** Password or passkey again, before a dangerous operation. */
-export async function confirmWith(
+async function confirmWith(
   { signedIn: { person }, askOwn }: PersonsRequest,
   state: FormState,
-  next: string,
 ): Promise<PageAnswer> {
+  const next = nextOf(state.form.value('next'));
   const [{ items, origin }, { mail }] = await Promise.all([
     askOwn(listPasskeys),
     askOwn(showProfile),
@@ -107,20 +107,16 @@ function passkeyConfirm(origin: string, next: string): Html {
   });
 }
 
-export const confirmPage = forPersons.get('/confirm', (request) =>
-  confirmWith(request, freshForm(noForm), nextOf(request.query.next)),
-);
-
-export const confirm = forPersons.post('/confirm', async (request) => {
-  const { form, askOwn } = request;
-  const next = nextOf(form.value('next'));
-  const tried = await attempt(
-    form,
-    () => askOwn(proveAgain, { password: form.value('password') ?? '' }),
-    ['password'],
-  );
-  return 'refused' in tried ? confirmWith(request, tried.refused, next) : seeOther(next);
-});
+export const confirmPages = forPersons.form('/confirm', (request) => ({
+  fresh: () => formOf({ next: request.query.next }),
+  shown: (state) => confirmWith(request, state),
+  fields: ['password'],
+  act: async () => {
+    const { form, askOwn } = request;
+    await askOwn(proveAgain, { password: form.value('password') ?? '' });
+    return seeOther(nextOf(form.value('next')));
+  },
+}));
 
 /** A page with a secret in its address must not be cached. */
 const headers = { 'cache-control': 'no-store' } as const;
@@ -305,11 +301,8 @@ function leftWords(left: number | null): string | undefined {
   return `You are signed in, and ${many} left. Create new ones in your profile.`;
 }
 
-export async function signInWith(
-  { askAsVisitor, query: { next } }: PublicRequest,
-  state: FormState,
-  to = nextOf(next),
-): Promise<PageAnswer> {
+async function signInWith({ askAsVisitor }: PublicRequest, state: FormState): Promise<PageAnswer> {
+  const to = nextOf(state.form.value('next'));
   const door = await askAsVisitor(showSignUpPolicy);
   const forgot = html`<span class="links"><a href="/forgot">Forgot your password?</a></span>`;
   return entryPage(
@@ -366,25 +359,26 @@ function passkeySignIn(origin: string, next: string): Html {
   });
 }
 
-export const signInPage = forAnyone.get('/sign-in', (request) =>
-  request.signedIn ? seeOther(nextOf(request.query.next)) : signInWith(request, freshForm(noForm)),
-);
-
-export const signIn = forAnyone.post('/sign-in', async (request) => {
-  const { form, askAsVisitor } = request;
-  const next = nextOf(form.value('next'));
-  const input = { email: form.value('email') ?? '', password: form.value('password') ?? '' };
-  const tried = await attempt(form, () => askAsVisitor(signInOperation, input), [
-    'email',
-    'password',
-  ]);
-  if ('refused' in tried) return signInWith(request, tried.refused, next);
-  const { session, second_step } = tried.done;
-  if (session !== null) return signInAndRedirect(request, session, next);
-  return second_step === null
-    ? signInWith(request, freshForm(form), next)
-    : askForSecondStep(request, second_step, next);
-});
+export const signInPages = forAnyone.form('/sign-in', (request) => ({
+  fresh: () => {
+    const { next } = request.query;
+    return request.signedIn ? seeOther(nextOf(next)) : formOf({ next });
+  },
+  shown: (state) => signInWith(request, state),
+  fields: ['email', 'password'],
+  act: async () => {
+    const { form, askAsVisitor } = request;
+    const next = nextOf(form.value('next'));
+    const { session, second_step } = await askAsVisitor(signInOperation, {
+      email: form.value('email') ?? '',
+      password: form.value('password') ?? '',
+    });
+    if (session !== null) return signInAndRedirect(request, session, next);
+    return second_step === null
+      ? signInWith(request, freshForm(form))
+      : askForSecondStep(request, second_step, next);
+  },
+}));
 
 /** The browser's cache of the pages is deleted with the session. */
 export const signOut = forPersons.post('/sign-out', async (request) => {
@@ -434,7 +428,7 @@ export const passkeyIn = forAnyone.post('/sign-in/passkey', async (request) => {
     [],
   );
   return 'refused' in tried
-    ? signInWith(request, tried.refused, next)
+    ? signInWith(request, tried.refused)
     : signInAndRedirect(request, tried.done.session, next, undefined, [endOfStep(request)]);
 });
 
@@ -444,11 +438,12 @@ export const passkeyProofOptions = forPersons.post('/confirm/passkey/options', a
 
 export const passkeyProof = forPersons.post('/confirm/passkey', async (request) => {
   const { form, askOwn } = request;
-  const next = nextOf(form.value('next'));
   const tried = await attempt(
     form,
     () => askOwn(proveByPasskey, { answer: form.value('answer') ?? '' }),
     [],
   );
-  return 'refused' in tried ? confirmWith(request, tried.refused, next) : seeOther(next);
+  return 'refused' in tried
+    ? confirmWith(request, tried.refused)
+    : seeOther(nextOf(form.value('next')));
 });

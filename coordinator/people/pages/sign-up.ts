@@ -1,8 +1,7 @@
 import { Refusal } from '../../../shared/base/errors.ts';
 import { linkButton, zones } from '../../web/elements.ts';
-import { formOf, inputOf, noForm } from '../../web/form-data.ts';
+import { formOf, inputOf } from '../../web/form-data.ts';
 import {
-  attempt,
   type FormState,
   formSummary,
   freshForm,
@@ -12,6 +11,7 @@ import {
 } from '../../web/forms.ts';
 import { html, type Part } from '../../web/html.ts';
 import {
+  type Ask,
   forAnyone,
   forPersons,
   type PageAnswer,
@@ -77,11 +77,29 @@ export const join = forPersons.post('/join/:secret', ({ askOwn, path }) =>
 
 const noStore = { 'cache-control': 'no-store' } as const;
 
-export const forgotPage = forAnyone.get('/forgot', (request) =>
-  forgotForm(request, freshForm(noForm)),
-);
+export const forgotPages = forAnyone.form('/forgot', ({ askAsVisitor, form }) => ({
+  shown: (state) => forgotForm(askAsVisitor, state),
+  fields: ['email'],
+  act: async () => {
+    const email = form.value('email') ?? '';
+    await askAsVisitor(requestPasswordReset, { email });
+    return entryPage(
+      'Check your e-mail',
+      entryCard(
+        'Check your e-mail',
+        html`
+          <p class="soft">
+            If <b>${email}</b> has an account, we sent it a link to choose a new password. The link
+            works for one hour.
+          </p>
+          <p class="actions">${linkButton('/sign-in', 'Back to sign-in')}</p>
+        `,
+      ),
+    );
+  },
+}));
 
-async function forgotForm({ askAsVisitor }: PublicRequest, state: FormState): Promise<PageAnswer> {
+async function forgotForm(askAsVisitor: Ask, state: FormState): Promise<PageAnswer> {
   const { mail } = await askAsVisitor(showSignUpPolicy);
   if (!mail) return withoutMail();
   return entryPage(
@@ -129,29 +147,19 @@ function withoutMail(): PageAnswer {
   );
 }
 
-export const forgot = forAnyone.post('/forgot', async (request) => {
-  const { form, askAsVisitor } = request;
-  const email = form.value('email') ?? '';
-  const tried = await attempt(form, () => askAsVisitor(requestPasswordReset, { email }), ['email']);
-  if ('refused' in tried) return forgotForm(request, tried.refused);
-  return entryPage(
-    'Check your e-mail',
-    entryCard(
-      'Check your e-mail',
-      html`
-          <p class="soft">
-            If <b>${email}</b> has an account, we sent it a link to choose a new password. The link
-            works for one hour.
-          </p>
-          <p class="actions">${linkButton('/sign-in', 'Back to sign-in')}</p>
-        `,
-    ),
-  );
-});
-
-export const resetPage = forAnyone.get('/reset/:secret', (request) =>
-  resetForm(request, freshForm(noForm)),
-);
+export const resetPages = forAnyone.form('/reset/:secret', (request) => ({
+  shown: (state) => resetForm(request, state),
+  fields: ['password'],
+  act: () =>
+    orDeadLink(async () => {
+      const { form, path, askAsVisitor } = request;
+      const input = { ...inputOf(form, ['password']), secret: path.secret };
+      const { session, second_step } = await askAsVisitor(resetPassword, input);
+      if (session !== null)
+        return signInAndRedirect(request, session, '/', 'Password changed. You are signed in.');
+      return second_step === null ? null : askForSecondStep(request, second_step, '/');
+    }),
+}));
 
 function resetForm({ askAsVisitor, path }: PublicRequest, state: FormState): Promise<PageAnswer> {
   return orDeadLink(async () => {
@@ -188,27 +196,19 @@ function resetForm({ askAsVisitor, path }: PublicRequest, state: FormState): Pro
   });
 }
 
-export const reset = forAnyone.post('/reset/:secret', (request) =>
-  orDeadLink(async () => {
-    const { form, path, askAsVisitor } = request;
-    const input = { ...inputOf(form, ['password']), secret: path.secret };
-    const tried = await attempt(form, () => askAsVisitor(resetPassword, input), ['password']);
-    if ('refused' in tried)
-      return tried.refused.status === 404 ? null : resetForm(request, tried.refused);
-    const { session, second_step } = tried.done;
-    if (session !== null)
-      return signInAndRedirect(request, session, '/', 'Password changed. You are signed in.');
-    return second_step === null ? null : askForSecondStep(request, second_step, '/');
-  }),
-);
-
-const fields = ['email', 'password', 'name', 'organisation', 'time_zone', 'invitation_secret'];
-
-export const signUpPage = forAnyone.get('/sign-up', (request) =>
-  request.signedIn
-    ? seeOther('/')
-    : page(request, freshForm(formOf({ time_zone: 'UTC' })), undefined),
-);
+export const signUpPages = forAnyone.form('/sign-up', (request) => ({
+  fresh: () => (request.signedIn ? seeOther('/') : formOf({ time_zone: 'UTC' })),
+  shown: (state) => page(request, state, state.form.value('invitation_secret')),
+  fields: ['email', 'password', 'name', 'organisation', 'time_zone', 'invitation_secret'],
+  act: async () => {
+    const { form, askAsVisitor } = request;
+    const input = inputOf(form, ['name', 'email', 'password']);
+    const { session } = await askAsVisitor(signUpOperation, input);
+    return session === null
+      ? sent(form.value('email') ?? '')
+      : signInAndRedirect(request, session, '/');
+  },
+}));
 
 /**
  * By an invitation (in the query, as /join passes it on), or openly where the sign-up policy allows
@@ -341,20 +341,6 @@ export const signUpInvited = forAnyone.get('/join/:secret/sign-up', (request) =>
   page(request, freshForm(formOf({})), request.path.secret),
 );
 
-export const signUp = forAnyone.post('/sign-up', async (request) => {
-  const { form, askAsVisitor } = request;
-  const tried = await attempt(
-    form,
-    () => askAsVisitor(signUpOperation, inputOf(form, ['name', 'email', 'password'])),
-    fields,
-  );
-  if ('refused' in tried) return page(request, tried.refused, form.value('invitation_secret'));
-  const { session } = tried.done;
-  return session === null
-    ? sent(form.value('email') ?? '')
-    : signInAndRedirect(request, session, '/');
-});
-
 function sent(email: string): PageAnswer {
   return entryPage(
     'Check your e-mail',
@@ -369,9 +355,18 @@ function sent(email: string): PageAnswer {
   );
 }
 
-export const finishPage = forAnyone.get('/finish/:secret', (request) =>
-  finishing(request, freshForm(formOf({}))),
-);
+export const finishPages = forAnyone.form('/finish/:secret', (request) => ({
+  shown: (state) => finishing(request, state),
+  fields: ['password'],
+  act: async () => {
+    const { form, path, askAsVisitor } = request;
+    const { session } = await askAsVisitor(finishSignUp, {
+      secret: path.secret,
+      password: form.value('password') ?? '',
+    });
+    return signInAndRedirect(request, session, '/', 'Account created. Add your first monitor.');
+  },
+}));
 
 /**
  * The link of the mail: GET shows a button, and only the button acts, because mail scanners follow
@@ -416,25 +411,6 @@ function finishing({ askAsVisitor, path }: PublicRequest, state: FormState): Pro
     );
   });
 }
-
-export const finish = forAnyone.post('/finish/:secret', (request) =>
-  orDeadLink(async () => {
-    const { form, path, askAsVisitor } = request;
-    const password = form.value('password') ?? '';
-    const tried = await attempt(
-      form,
-      () => askAsVisitor(finishSignUp, { secret: path.secret, password }),
-      ['password'],
-    );
-    if ('refused' in tried) return finishing(request, tried.refused);
-    return signInAndRedirect(
-      request,
-      tried.done.session,
-      '/',
-      'Account created. Add your first monitor.',
-    );
-  }),
-);
 
 /**
  * Mail scanners follow links: only the button proves that a person has the mailbox, and only in a

@@ -7,7 +7,6 @@ import {
 import { heading, linkButton, moreLink } from '../../web/elements.ts';
 import { inputOf, noForm } from '../../web/form-data.ts';
 import {
-  attempt,
   type FormState,
   formSummary,
   freshForm,
@@ -28,9 +27,22 @@ import {
 import { listStatusPageOverviews } from '../contract.ts';
 import { accessWords, languageNames, type StatusPage, trail } from './cards.ts';
 
-const asked = forMembers.get('/status-pages/:page_id/delete', async (request) =>
-  deleteForm(await read(request), freshForm(request.form)),
-);
+export const deletePages = forMembers.form('/status-pages/:page_id/delete', async (request) => {
+  refuseUnlessMay(request, deleteStatusPage);
+  const { ask, form, path } = request;
+  const page = await ask(getStatusPage, { page_id: path.page_id });
+  return {
+    shown: (state) => deleteForm(page, state),
+    act: async () => {
+      if (typed(form.value('name') ?? '') !== typed(page.name)) {
+        const faults = new Map([['name', 'The name does not match.']]);
+        return deleteForm(page, { form, faults, objections: [], status: 400 });
+      }
+      await ask(deleteStatusPage, { page_id: page.id });
+      return seeOther('/status-pages', { said: `${page.name} deleted.` });
+    },
+  };
+});
 
 function deleteForm({ id, name, subscribers }: StatusPage, state: FormState): PageAnswer {
   return show({
@@ -62,24 +74,6 @@ function deleteForm({ id, name, subscribers }: StatusPage, state: FormState): Pa
     `,
   });
 }
-
-function read(request: MembersRequest): Promise<StatusPage> {
-  refuseUnlessMay(request, deleteStatusPage);
-  return request.ask(getStatusPage, { page_id: request.path.page_id });
-}
-
-const done = forMembers.post('/status-pages/:page_id/delete', async (request) => {
-  const { form, ask } = request;
-  const page = await read(request);
-  if (typed(form.value('name') ?? '') !== typed(page.name)) {
-    const faults = new Map([['name', 'The name does not match.']]);
-    return deleteForm(page, { form, faults, objections: [], status: 400 });
-  }
-  await ask(deleteStatusPage, { page_id: page.id });
-  return seeOther('/status-pages', { said: `${page.name} deleted.` });
-});
-
-export const deletePages: readonly Page[] = [asked, done];
 
 const fields = ['name', 'slug', 'language'] as const;
 
@@ -220,10 +214,16 @@ function seen({ enabled, access }: Overview): Html {
     : html`<span class="state state-paused">${icon('paused')}Off</span>`;
 }
 
-const newPage = forMembers.get('/status-pages/new', (request) => {
-  refuseUnlessMay(request, createStatusPage);
-  return newForm(request, freshForm(noForm));
-});
+const newPages = forMembers.form('/status-pages/new', (request) => ({
+  fresh: () => refuseUnlessMay(request, createStatusPage),
+  shown: (state) => newForm(request, state),
+  fields,
+  act: async () => {
+    const input = inputOf(request.form, ['name', 'slug']);
+    const { id, name } = await request.ask(createStatusPage, input);
+    return seeOther(`/status-pages/${id}`, { said: `${name} created. Now choose what it shows.` });
+  },
+}));
 
 function newForm({ with: { baseUrl } }: MembersRequest, state: FormState): PageAnswer {
   return show({
@@ -241,13 +241,4 @@ function newForm({ with: { baseUrl } }: MembersRequest, state: FormState): PageA
   });
 }
 
-const newPosted = forMembers.post('/status-pages/new', async (request) => {
-  const input = inputOf(request.form, ['name', 'slug']);
-  const tried = await attempt(request.form, () => request.ask(createStatusPage, input), fields);
-  if ('refused' in tried) return newForm(request, tried.refused);
-  return seeOther(`/status-pages/${tried.done.id}`, {
-    said: `${tried.done.name} created. Now choose what it shows.`,
-  });
-});
-
-export const statusPageList: readonly Page[] = [listPage, newPage, newPosted];
+export const statusPageList: readonly Page[] = [listPage, ...newPages];

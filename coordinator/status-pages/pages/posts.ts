@@ -8,7 +8,6 @@ import { durationText } from '../../../shared/base/time.ts';
 import { heading, linkButton } from '../../web/elements.ts';
 import { formOf, inputOf } from '../../web/form-data.ts';
 import {
-  attempt,
   choiceField,
   enterSaves,
   type FormState,
@@ -214,16 +213,27 @@ function line({ mark, title, when, last, href, about }: Line, times: Times): Htm
 `;
 }
 
-const getPage = forMembers.get('/status-pages/:page_id/incidents/:incident_id', async (request) => {
-  const told = await read(request);
-  return postPage(request, told, freshForm(formOf({ kind: nextKind(told) })));
-});
+const newPostPages = forMembers.form(
+  '/status-pages/:page_id/incidents/:incident_id',
+  async (request) => {
+    const { ask, form, path } = request;
+    const { page_id, incident_id } = path;
+    const told = await ask(getStatusPageIncident, { page_id, incident_id });
+    const shown = (state: FormState) => postPage(request, told, state);
+    return {
+      fresh: () => formOf({ kind: nextKind(told) }),
+      shown,
+      fields: ['kind', 'text'],
+      act: async () => {
+        if (form.value('act') === 'look') return shown(freshForm(form));
+        await ask(createStatusPagePost, { kind: '', ...inputOf(form), page_id, incident_id });
+        return seeOther(`/status-pages/${page_id}`, { said: `Posted on ${told.page.name}.` });
+      },
+    };
+  },
+);
 
 type PostedIncident = OutputOf<typeof getStatusPageIncident>;
-
-function read({ ask, path: { page_id, incident_id } }: MembersRequest): Promise<PostedIncident> {
-  return ask(getStatusPageIncident, { page_id, incident_id });
-}
 
 /** The form, with the page as its visitors will read it beside it. */
 async function postPage(
@@ -344,17 +354,6 @@ function nextKind({ incident: { posts, resolved_at }, usual }: PostedIncident): 
   return usual[Math.min(last + 1, 1)]?.kind ?? 'investigating';
 }
 
-const posted = forMembers.post('/status-pages/:page_id/incidents/:incident_id', async (request) => {
-  const { ask, form, path } = request;
-  const { page_id, incident_id } = path;
-  const told = await read(request);
-  if (form.value('act') === 'look') return postPage(request, told, freshForm(form));
-  const input = { kind: '', ...inputOf(form), page_id, incident_id };
-  const tried = await attempt(form, () => ask(createStatusPagePost, input), ['kind', 'text']);
-  if ('refused' in tried) return postPage(request, told, tried.refused);
-  return seeOther(`/status-pages/${page_id}`, { said: `Posted on ${told.page.name}.` });
-});
-
 const takenAway = forMembers.post(
   '/status-pages/:page_id/incidents/:incident_id/posts/:post_id/delete',
   async ({ ask, path: { page_id, incident_id, post_id } }) => {
@@ -365,4 +364,4 @@ const takenAway = forMembers.post(
   },
 );
 
-export const postPages: readonly Page[] = [getPage, posted, takenAway];
+export const postPages: readonly Page[] = [...newPostPages, takenAway];

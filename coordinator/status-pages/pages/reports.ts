@@ -10,7 +10,6 @@ import {
 import { heading, linkButton } from '../../web/elements.ts';
 import { type Form, formOf } from '../../web/form-data.ts';
 import {
-  attempt,
   choiceField,
   enterSaves,
   type FormState,
@@ -23,6 +22,7 @@ import {
 } from '../../web/forms.ts';
 import { type Html, html, icon, safeUrl } from '../../web/html.ts';
 import {
+  type FormPage,
   forMembers,
   type MembersRequest,
   type Page,
@@ -60,26 +60,23 @@ const faultsOf = ['title', 'kind', 'text', 'affected', 'started_at', 'ends_at'];
 const path = '/status-pages/:page_id/reports';
 
 export const reportPages: readonly Page[] = [
-  forMembers.get(`${path}/new`, async (request) =>
-    shownWith(await newSubject(request), freshForm(formOf({ kind: 'investigating' }))),
-  ),
-  forMembers.post(`${path}/new`, async (request) => {
-    const subject = await newSubject(request);
-    return request.form.value('act') === 'look'
-      ? shownWith(subject, freshForm(request.form))
-      : created(request, subject);
+  ...forMembers.form(`${path}/new`, async (request) => {
+    refuseUnlessMay(request, createStatusPageReport);
+    const editing = await editingOf(request);
+    return reportForm({ editing, report: undefined }, formOf({ kind: 'investigating' }), () =>
+      created(request, editing),
+    );
   }),
-  forMembers.get(`${path}/:report_id`, async (request) => {
+  ...forMembers.form(`${path}/:report_id`, async (request) => {
     refuseUnlessMay(request, updateStatusPageReport);
-    const subject = await subjectOf(request);
-    return shownWith(subject, freshForm(formOfReport(subject.report)));
-  }),
-  forMembers.post(`${path}/:report_id`, async (request) => {
-    refuseUnlessMay(request, updateStatusPageReport);
-    const subject = await subjectOf(request);
-    return request.form.value('act') === 'look'
-      ? shownWith(subject, freshForm(request.form))
-      : updated(request, subject, subject.report);
+    const { page_id, report_id } = request.path;
+    const [editing, report] = await Promise.all([
+      editingOf(request),
+      request.ask(getStatusPageReport, { page_id, report_id }),
+    ]);
+    return reportForm({ editing, report }, formOfReport(report), () =>
+      updated(request, editing, report),
+    );
   }),
   forMembers.post(`${path}/:report_id/delete`, async ({ ask, path: { page_id, report_id } }) => {
     await ask(deleteStatusPageReport, { page_id, report_id });
@@ -94,6 +91,16 @@ type EditedReport = {
   /** The report to update; without one, the form creates one. */
   readonly report: Report | undefined;
 };
+
+function reportForm(subject: EditedReport, first: Form, save: () => Promise<PageAnswer>): FormPage {
+  const { form } = subject.editing.request;
+  return {
+    fresh: () => first,
+    shown: (state) => shownWith(subject, state),
+    fields: faultsOf,
+    act: () => (form.value('act') === 'look' ? shownWith(subject, freshForm(form)) : save()),
+  };
+}
 
 async function shownWith(subject: EditedReport, state: FormState): Promise<PageAnswer> {
   const { editing, report } = subject;
@@ -280,24 +287,15 @@ function updatesCard({ editing, report }: EditedReport): Html | null {
       );
 }
 
-async function newSubject(request: MembersRequest): Promise<EditedReport> {
-  refuseUnlessMay(request, createStatusPageReport);
-  return { editing: await editingOf(request), report: undefined };
-}
-
-async function created(request: MembersRequest, subject: EditedReport): Promise<PageAnswer> {
-  const { form, ask } = request;
-  const { editing } = subject;
-  const input = {
+async function created({ form, ask }: MembersRequest, editing: Editing): Promise<PageAnswer> {
+  await ask(createStatusPageReport, {
     page_id: editing.page.id,
     title: form.value('title') ?? '',
     kind: form.value('kind') ?? '',
     text: form.value('text') ?? '',
     affected: affectedIn(form, editing),
     ...timesIn(form),
-  };
-  const tried = await attempt(form, () => ask(createStatusPageReport, input), faultsOf);
-  if ('refused' in tried) return shownWith(subject, tried.refused);
+  });
   return seeOther(`/status-pages/${editing.page.id}`, { said: 'Posted.' });
 }
 
@@ -308,17 +306,6 @@ function timesIn(form: Form): Readonly<Record<string, string>> {
       return value === '' ? [] : [[name, value]];
     }),
   );
-}
-
-async function subjectOf(
-  request: MembersRequest,
-): Promise<EditedReport & { readonly report: Report }> {
-  const { page_id, report_id } = request.path;
-  const [editing, report] = await Promise.all([
-    editingOf(request),
-    request.ask(getStatusPageReport, { page_id, report_id }),
-  ]);
-  return { editing, report };
 }
 
 function formOfReport({ title, affected, updates }: Report): Form {
@@ -335,27 +322,19 @@ function nextKind(last: string | undefined): string {
 }
 
 async function updated(
-  request: MembersRequest,
-  subject: EditedReport,
+  { form, ask }: MembersRequest,
+  editing: Editing,
   report: Report,
 ): Promise<PageAnswer> {
-  const { form, ask } = request;
-  const { editing } = subject;
   const of = { page_id: editing.page.id, report_id: report.id };
   const affected = affectedIn(form, editing);
   const title = form.value('title') ?? '';
   const isPost = form.value('act') !== 'edit';
-  const tried = await attempt(
-    form,
-    async () => {
-      // First what may be repeated: nobody is notified of it.
-      await ask(updateStatusPageReport, { ...of, title, affected, ...timesIn(form) });
-      if (!isPost) return;
-      const [kind, text] = [form.value('kind') ?? '', form.value('text') ?? ''];
-      await ask(addStatusPageReportUpdate, { ...of, kind, text });
-    },
-    faultsOf,
-  );
-  if ('refused' in tried) return shownWith(subject, tried.refused);
+  // First what may be repeated: nobody is notified of it.
+  await ask(updateStatusPageReport, { ...of, title, affected, ...timesIn(form) });
+  if (isPost) {
+    const [kind, text] = [form.value('kind') ?? '', form.value('text') ?? ''];
+    await ask(addStatusPageReportUpdate, { ...of, kind, text });
+  }
   return seeOther(`/status-pages/${editing.page.id}`, { said: isPost ? 'Posted.' : 'Saved.' });
 }

@@ -6,16 +6,14 @@ import {
   rotateWebhookSecret,
   updateWebhook,
 } from '../../../shared/api/webhooks.ts';
-import { actPages, confirm } from '../../web/confirm.ts';
+import { confirm } from '../../web/confirm.ts';
 import { copyable, heading, linkButton, notice } from '../../web/elements.ts';
 import { type Form, formOf } from '../../web/form-data.ts';
 import {
-  attempt,
   checkField,
   choiceField,
   type FormState,
   formSummary,
-  freshForm,
   refuseUnlessMay,
   textField,
 } from '../../web/forms.ts';
@@ -31,10 +29,15 @@ import { type Webhook, webhookName, webhookTrail } from './parts.ts';
 
 const fields = ['url', 'description', 'event_types[]', 'enabled'] as const;
 
-export const newWebhookPage = forMembers.get('/webhooks/new', (request) => {
-  refuseUnlessMay(request, createWebhook);
-  return formPage(freshForm(request.form));
-});
+export const newWebhookPages = forMembers.form('/webhooks/new', (request) => ({
+  fresh: () => refuseUnlessMay(request, createWebhook),
+  shown: formPage,
+  fields,
+  act: async () => {
+    const made = await request.ask(createWebhook, inputFrom(request.form));
+    return secretPage(made.id, webhookName(made), made.secret);
+  },
+}));
 
 /** `webhook`: the one that is edited; undefined for a new one. */
 function formPage(state: FormState, webhook?: Webhook): PageAnswer {
@@ -101,13 +104,6 @@ function formPage(state: FormState, webhook?: Webhook): PageAnswer {
   });
 }
 
-export const makeWebhook = forMembers.post('/webhooks/new', async ({ form, ask }) => {
-  const tried = await attempt(form, () => ask(createWebhook, inputFrom(form)), fields);
-  if ('refused' in tried) return formPage(tried.refused);
-  const { id, secret } = tried.done;
-  return secretPage(id, webhookName(tried.done), secret);
-});
-
 function inputFrom(form: Form) {
   return {
     url: form.value('url') ?? '',
@@ -137,16 +133,30 @@ function secretPage(id: string, name: string, secret: string): PageAnswer {
   });
 }
 
-export const editWebhookPage = forMembers.get('/webhooks/:webhook_id/edit', async (request) => {
+export const editWebhookPages = forMembers.form('/webhooks/:webhook_id/edit', async (request) => {
   const webhook = await existing(request);
-  const { url, description, event_types, enabled } = webhook;
-  const form = formOf({
-    url,
-    description,
-    'event_types[]': event_types,
-    ...(enabled ? { enabled: 'true' } : {}),
-  });
-  return formPage(freshForm(form), webhook);
+  const { ask, form } = request;
+  return {
+    fresh: () => {
+      const { url, description, event_types, enabled } = webhook;
+      return formOf({
+        url,
+        description,
+        'event_types[]': event_types,
+        ...(enabled ? { enabled: 'true' } : {}),
+      });
+    },
+    shown: (state) => formPage(state, webhook),
+    fields,
+    act: async () => {
+      await ask(updateWebhook, {
+        ...inputFrom(form),
+        webhook_id: webhook.id,
+        enabled: form.value('enabled') === 'true',
+      });
+      return seeOther(`/webhooks/${webhook.id}`, { said: 'Webhook updated.' });
+    },
+  };
 });
 
 async function existing(request: MembersRequest): Promise<Webhook> {
@@ -155,62 +165,48 @@ async function existing(request: MembersRequest): Promise<Webhook> {
   return webhook;
 }
 
-export const editWebhook = forMembers.post('/webhooks/:webhook_id/edit', async (request) => {
-  const { form, ask } = request;
-  const webhook = await existing(request);
-  const tried = await attempt(
-    form,
-    () =>
-      ask(updateWebhook, {
-        ...inputFrom(form),
-        webhook_id: webhook.id,
-        enabled: form.value('enabled') === 'true',
-      }),
-    fields,
-  );
-  return 'refused' in tried
-    ? formPage(tried.refused, webhook)
-    : seeOther(`/webhooks/${webhook.id}`, { said: 'Webhook updated.' });
-});
-
-export const replaceSecretPages = actPages(
+export const replaceSecretPages = forMembers.form(
   '/webhooks/:webhook_id/secret',
   async (request) => {
     const webhook = await existing(request);
     const name = webhookName(webhook);
-    return confirm({
-      title: `Replace the secret of ${name}`,
-      place: 'tokens',
-      below:
-        'Events are signed with both secrets for 24 hours, so that your program can change over.',
-      trail: [...webhookTrail, { href: `/webhooks/${webhook.id}`, name }],
-      act: html`<button class="button button-main">Replace secret</button>`,
-    });
-  },
-  async (request) => {
-    const webhook = await existing(request);
-    const { secret } = await request.ask(rotateWebhookSecret, { webhook_id: webhook.id });
-    return secretPage(webhook.id, webhookName(webhook), secret);
+    return {
+      shown: () =>
+        confirm({
+          title: `Replace the secret of ${name}`,
+          place: 'tokens',
+          below:
+            'Events are signed with both secrets for 24 hours, so that your program can change over.',
+          trail: [...webhookTrail, { href: `/webhooks/${webhook.id}`, name }],
+          act: html`<button class="button button-main">Replace secret</button>`,
+        }),
+      act: async () => {
+        const { secret } = await request.ask(rotateWebhookSecret, { webhook_id: webhook.id });
+        return secretPage(webhook.id, name, secret);
+      },
+    };
   },
 );
 
-export const deleteWebhookPages = actPages(
+export const deleteWebhookPages = forMembers.form(
   '/webhooks/:webhook_id/delete',
   async (request) => {
     const webhook = await existing(request);
     const name = webhookName(webhook);
-    return confirm({
-      title: `Delete ${name}`,
-      place: 'tokens',
-      below:
-        'It gets no more events, and its log is deleted. To stop events for a while, turn it off instead.',
-      trail: [...webhookTrail, { href: `/webhooks/${webhook.id}`, name }],
-      act: 'Delete webhook',
-    });
-  },
-  async (request) => {
-    const webhook = await existing(request);
-    await request.ask(deleteWebhook, { webhook_id: webhook.id });
-    return seeOther('/webhooks', { said: `${webhookName(webhook)} deleted.` });
+    return {
+      shown: () =>
+        confirm({
+          title: `Delete ${name}`,
+          place: 'tokens',
+          below:
+            'It gets no more events, and its log is deleted. To stop events for a while, turn it off instead.',
+          trail: [...webhookTrail, { href: `/webhooks/${webhook.id}`, name }],
+          act: 'Delete webhook',
+        }),
+      act: async () => {
+        await request.ask(deleteWebhook, { webhook_id: webhook.id });
+        return seeOther('/webhooks', { said: `${name} deleted.` });
+      },
+    };
   },
 );
