@@ -148,7 +148,7 @@ function tlsOf(mode: string | null): SessionOptions['tls'] {
 }
 
 /** The open sessions of a pool and of what was opened beside it. */
-export class Sessions {
+class Sessions {
   readonly #open = new Set<Session>();
   #answeredAt = 0;
 
@@ -344,8 +344,18 @@ async function transact<Result>(
     return result;
   } catch (error) {
     isOver = true;
-    if (!session.isLost) await session.run('rollback');
+    await undo(session);
     throw error;
+  }
+}
+
+/** What is lost with its connection, the server has rolled back by itself. */
+async function undo(session: Session): Promise<void> {
+  if (session.isLost) return;
+  try {
+    await session.run('rollback');
+  } catch (error) {
+    if (!session.isLost) throw error;
   }
 }
 

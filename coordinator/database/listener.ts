@@ -1,7 +1,7 @@
 import { backoff, pause } from '../../shared/base/async.ts';
 import type { Session } from './session.ts';
 
-export type Hearing = {
+type Hearing = {
   readonly hear: (line: string) => void;
   /** Called each time when it begins: what was said before, no one heard. */
   readonly onListening: () => void;

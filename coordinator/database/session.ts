@@ -139,9 +139,13 @@ export class Session {
     return sent;
   }
 
-  /** The output of a COPY. */
+  /** The output of a COPY. Left in its midst, it would hold up all that follows: that ends both. */
   copyTo(text: string): Readable {
-    return this.#client.query(copyTo(text));
+    const rows = this.#client.query(copyTo(text));
+    rows.once('close', () => {
+      if (!rows.readableEnded) this.destroy();
+    });
+    return rows;
   }
 
   /** The input of a COPY. */

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connect, isTransient, type Sql } from '../../../coordinator/database/connect.ts';
-import { inTransaction } from '../../../coordinator/database/sql.ts';
+import { inCopyTransaction, inTransaction } from '../../../coordinator/database/sql.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createDatabase, ownDatabase, type TestDatabase } from '../../support/services.ts';
 
@@ -63,6 +63,21 @@ describe('a transaction', async () => {
         await transaction`select 1 / 0`.catch(() => undefined);
       }),
     ).rejects.toThrow('rolled back');
+  });
+});
+
+describe('a COPY', async () => {
+  const { sql } = await ownDatabase({ name: 'copies', connections: 1 });
+
+  test('that is left in its midst ends its transaction with the reason, and holds up nothing', async () => {
+    await expect(
+      inCopyTransaction(sql, '', async (transaction) => {
+        const rows = transaction.session.copyTo(
+          "copy (select repeat('x', 1000) from generate_series(1, 100000)) to stdout",
+        );
+        for await (const _ of rows) throw new Error('the disk is full');
+      }),
+    ).rejects.toThrow('the disk is full');
   });
 });
 
