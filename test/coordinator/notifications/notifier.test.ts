@@ -362,7 +362,11 @@ describe('notifier', async () => {
         await by.courier.hurry();
         bench.now += 20_000;
       }
-      await eventually(async () => bench.heard('quick').length === 4);
+      // A claim that failed is made again by the notifier's ticker, which this bench has not.
+      await eventually(async () => {
+        await by.courier.hurry();
+        return bench.heard('quick').length === 4;
+      });
       expect(bench.heard('slow')).toHaveLength(2);
       answer();
       await eventually(async () => bench.heard('slow').length === 4);
