@@ -191,7 +191,8 @@ export async function positionSince(
 
 /**
  * Moves the cursor back, so that everything after the position is sent, whether it was sent before
- * or not. Returns how many events that is as of now.
+ * or not. A cursor that is before the position stays: a transaction that was open when the webhook
+ * was made keeps it there. Returns how many events that is as of now.
  */
 export async function moveCursorBack(
   sql: Queryable,
@@ -200,11 +201,12 @@ export async function moveCursorBack(
   { key, place }: EventPosition,
 ): Promise<number> {
   await sql`
-    update webhook_cursors c set written_by = ${place}::text::xid8, event_key = ${key},
+    update webhook_cursors c set written_by = least(c.written_by, ${place}::text::xid8),
+      event_key = case when (c.written_by, c.event_key) > (${place}::text::xid8, ${key}::bigint)
+        then ${key}::bigint else c.event_key end,
       begins = null
     from webhooks w
-    where c.webhook_id = ${webhook} and w.id = c.webhook_id and w.organisation_id = ${organisation}
-      and (c.written_by, c.event_key) > (${place}::text::xid8, ${key}::bigint)`;
+    where c.webhook_id = ${webhook} and w.id = c.webhook_id and w.organisation_id = ${organisation}`;
   const [row] = await sql<{ count: number }[]>`
     select count(*) as count from webhooks w
     join events e on e.organisation_id = w.organisation_id

@@ -429,6 +429,28 @@ describe('a webhook', () => {
     expect(gotBy(webhook)).toHaveLength(6);
   });
 
+  test('gets what was before it by a replay, also where an open transaction preceded both', async () => {
+    const of = await createTestOrganisation(bench.sql);
+    const opened = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
+    const writing = bench.sql.begin(async (transaction) => {
+      await transaction`select pg_current_xact_id()`;
+      opened.resolve();
+      await released.promise;
+    });
+    await opened.promise;
+    await deploy(of, 'before');
+    const webhook = await webhookOf(of);
+    const since = '2020-01-01T00:00:00Z';
+    expect(await bench.call(replayWebhook, of.owner, { webhook_id: webhook.id, since })).toEqual({
+      events: 1,
+    });
+    released.resolve();
+    await writing;
+    await until(webhook, 1);
+    expect(namesBy(webhook)).toEqual(['before']);
+  });
+
   test('that is turned off by a member keeps what it was sent, and is deleted with its log', async () => {
     const of = await createTestOrganisation(bench.sql);
     const webhook = await webhookOf(of);
