@@ -10,20 +10,17 @@ import {
   muteMonitors,
   newestMutes,
 } from '../notifications/mute-queries.ts';
+import { makeChanges } from './changes.ts';
 import * as contract from './contract.ts';
-import { labelsFrom } from './model.ts';
+import { type MonitorPatch, tagsFrom } from './model.ts';
 import { muteFor } from './mutes.ts';
 import {
-  type AtOnce,
   isWindowChangedSince,
   type LastChange,
   lastChangeBy,
-  monitorsAtOnce,
-  notifyOwners,
-  regroupMonitors,
-  switchMonitors,
-  tagMonitors,
+  monitorsForChange,
 } from './queries.ts';
+import type { StoredMonitor } from './row.ts';
 import { deleterOf, restoreAmong } from './trash.ts';
 import { trashMonitors } from './trash-queries.ts';
 
@@ -34,7 +31,7 @@ import { trashMonitors } from './trash-queries.ts';
 export const changeMonitors = handle(contract.changeMonitors)(
   async (context, { monitors, change, group, tag, ...mute }) => {
     const wanted = new Set(monitors);
-    const found = await monitorsAtOnce(context.sql, context.organisation.id, [...wanted]);
+    const found = await monitorsForChange(context.sql, context.organisation.id, [...wanted]);
     if (found.length < wanted.size) throw notFound('monitor_not_found');
     switch (change) {
       case 'group':
@@ -58,7 +55,7 @@ export const changeMonitors = handle(contract.changeMonitors)(
 
 export const nameMonitors = handle(contract.nameMonitors)(
   async ({ sql, organisation }, { monitors }) => ({
-    items: (await monitorsAtOnce(sql, organisation.id, monitors)).map(({ id, name }) => ({
+    items: (await monitorsForChange(sql, organisation.id, monitors)).map(({ id, name }) => ({
       id,
       name,
     })),
@@ -68,7 +65,7 @@ export const nameMonitors = handle(contract.nameMonitors)(
 /** What is muted already gets the new end; what is not is not unmuted again. */
 async function muteAll(
   { sql, organisation, caller, now, note }: InOrganisation,
-  found: readonly AtOnce[],
+  found: readonly StoredMonitor[],
   mute: Pick<MonitorMute, 'until' | 'until_resolved'> | null,
 ): Promise<number> {
   const of = organisation.id;
@@ -97,11 +94,11 @@ async function muteAll(
 }
 
 /** As the audit log names them. */
-function namesOf(found: readonly AtOnce[], ids?: readonly string[]): string[] {
+function namesOf(found: readonly StoredMonitor[], ids?: readonly string[]): string[] {
   return found.flatMap(({ id, name }) => (ids === undefined || ids.includes(id) ? [name] : []));
 }
 
-async function trash(context: InOrganisation, found: readonly AtOnce[]): Promise<number> {
+async function trash(context: InOrganisation, found: readonly StoredMonitor[]): Promise<number> {
   const { sql, organisation, note } = context;
   await trashMonitors(sql, organisation.id, found, await deleterOf(context));
   note({
@@ -150,7 +147,7 @@ export const undoChange = handle(contract.undoChange)(async (context) => {
     ...(before.groups ?? []).map(({ monitor }) => monitor),
     ...(before.tags ?? []).map(({ monitor }) => monitor),
   ];
-  const found = await monitorsAtOnce(sql, of, ids);
+  const found = await monitorsForChange(sql, of, ids);
   if (before.mutes) return { changed: await muteBack(context, found, last) };
   if (before.groups) return { changed: await moveBack(context, found, last) };
   const tag = after.added ?? after.removed;
@@ -168,7 +165,7 @@ function nothingToUndo(): Refusal {
 
 async function muteBack(
   { sql, organisation, caller, now, note }: InOrganisation,
-  found: readonly AtOnce[],
+  found: readonly StoredMonitor[],
   { at: changedAt, changed: { before, after } }: LastChange,
 ): Promise<number> {
   const of = organisation.id;
@@ -197,45 +194,46 @@ async function muteBack(
 }
 
 async function moveBack(
-  { sql, organisation, note }: InOrganisation,
-  found: readonly AtOnce[],
+  context: InOrganisation,
+  found: readonly StoredMonitor[],
   { changed: { before, after } }: LastChange,
 ): Promise<number> {
-  const of = organisation.id;
   const former = new Map(before.groups?.map(({ monitor, group }) => [monitor, group]));
   const groups = await groupsAmong(
-    sql,
-    of,
+    context.sql,
+    context.organisation.id,
     [...former.values()].flatMap((group) => group ?? []),
   );
-  const moved = found.flatMap(({ id, group_id }) => {
-    const group = former.get(id) ?? null;
-    const isThere = group === null || groups.has(group);
-    return isThere && group_id === (after?.group ?? null) ? [{ monitor: id, group }] : [];
+  const formerOf = ({ id }: StoredMonitor) => former.get(id) ?? null;
+  const moved = await change(
+    context,
+    found.filter((each) => {
+      const group = formerOf(each);
+      return (group === null || groups.has(group)) && each.group_id === (after?.group ?? null);
+    }),
+    (each) => into(formerOf(each)),
+  );
+  context.note({
+    before: {},
+    after: {
+      groups: moved.map((each) => ({ monitor: each.id, group: formerOf(each) })),
+      names: namesOf(moved),
+    },
   });
-  for (const [group, some] of Map.groupBy(moved, (each) => each.group))
-    await regroupMonitors(
-      sql,
-      of,
-      some.map(({ monitor }) => monitor),
-      group,
-    );
-  const ids = moved.map(({ monitor }) => monitor);
-  note({ before: {}, after: { groups: moved, names: namesOf(found, ids) } });
   return moved.length;
 }
 
+function into(group: string | null) {
+  return { group, ungroup: group === null };
+}
+
 async function move(
-  { sql, organisation, note }: InOrganisation,
-  found: readonly AtOnce[],
+  context: InOrganisation,
+  found: readonly StoredMonitor[],
   group: string | null,
 ): Promise<number> {
-  if (group !== null && !(await groupsAmong(sql, organisation.id, [group])).has(group))
-    throw notFound('group_not_found');
-  const moved = found.filter(({ group_id }) => group_id !== group);
-  const ids = moved.map(({ id }) => id);
-  if (ids.length > 0) await regroupMonitors(sql, organisation.id, ids, group);
-  note({
+  const moved = await change(context, found, () => into(group));
+  context.note({
     before: { groups: moved.map(({ id, group_id }) => ({ monitor: id, group: group_id })) },
     after: { group, names: namesOf(moved) },
   });
@@ -243,43 +241,63 @@ async function move(
 }
 
 async function switchAll(
-  { sql, organisation, note }: InOrganisation,
-  found: readonly AtOnce[],
+  context: InOrganisation,
+  found: readonly StoredMonitor[],
   enabled: boolean,
 ): Promise<number> {
-  const switched = found.filter((monitor) => monitor.enabled !== enabled);
+  const switched = await change(context, found, () => ({ enabled }));
   const ids = switched.map(({ id }) => id);
-  if (ids.length > 0) {
-    await switchMonitors(sql, ids, enabled);
-    await notifyOwners(sql, organisation.id, switched, enabled ? 'resumed' : 'paused');
-  }
   const names = namesOf(switched);
-  note({ before: {}, after: enabled ? { resumed: ids, names } : { paused: ids, names } });
+  context.note({ before: {}, after: enabled ? { resumed: ids, names } : { paused: ids, names } });
   return switched.length;
 }
 
 /** @throws Refusal `tags_invalid`, also where a monitor would have too many. */
 async function retag(
-  { sql, organisation, note }: InOrganisation,
-  found: readonly AtOnce[],
+  context: InOrganisation,
+  found: readonly StoredMonitor[],
   text: string,
   adds: boolean,
 ): Promise<number> {
-  const [tag = ''] = labelsFrom({ external_id: null, tags: [text] }).tags;
-  const changed = found.filter(({ tags }) => tags.includes(tag) !== adds);
-  await tagMonitors(
-    sql,
-    organisation.id,
-    changed.map(({ id, tags }) => ({
-      id,
-      tags: adds
-        ? labelsFrom({ external_id: null, tags: [...tags, tag] }).tags
-        : tags.filter((each) => each !== tag),
-    })),
-  );
-  note({
+  const [tag = ''] = tagsFrom([text]);
+  const changed = await change(context, found, ({ tags }) => ({
+    tags: adds ? [...tags, tag] : tags.filter((each) => each !== tag),
+  }));
+  context.note({
     before: { tags: changed.map(({ id, tags }) => ({ monitor: id, tags })) },
     after: { ...(adds ? { added: tag } : { removed: tag }), names: namesOf(changed) },
   });
   return changed.length;
 }
+
+/** Returns those that were not so already, as they were. */
+async function change(
+  context: InOrganisation,
+  found: readonly StoredMonitor[],
+  patchOf: (before: StoredMonitor) => Partial<MonitorPatch>,
+): Promise<readonly StoredMonitor[]> {
+  const planned = await makeChanges(
+    context,
+    found.map((before) => ({
+      before,
+      type: before.type,
+      patch: { ...untouched, ...patchOf(before) },
+    })),
+  );
+  return planned.flatMap(({ before, result }) =>
+    before !== undefined && result === 'changed' ? [before] : [],
+  );
+}
+
+const untouched: MonitorPatch = {
+  name: null,
+  target: null,
+  interval_s: null,
+  config: null,
+  enabled: null,
+  group: null,
+  ungroup: false,
+  affects_group_status: null,
+  external_id: null,
+  tags: null,
+};

@@ -1,145 +1,236 @@
-import type * as api from '../../shared/api/monitors.ts';
-import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
-import { createRecentCache } from '../../shared/base/async.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
-import type { Interval } from '../../shared/base/time.ts';
-import { type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
+import { newPingToken, pingFingerprint } from '../../shared/checks/heartbeat/config.ts';
+import { type InOrganisation, notFound } from '../gate/context.ts';
 import { groupsAmong } from '../groups/queries.ts';
+import { aliasFingerprint, aliasOwners, aliasTaken } from '../heartbeats/alias-queries.ts';
+import { enforceLimit } from '../organisations/plans.ts';
 import { checkersOf } from '../probes/places.ts';
-import { warningJson } from '../warnings/model.ts';
-import { amendMonitor, type MonitorPatch } from './model.ts';
-import { monitorsCalled, notifyOwner, updateMonitors, writeMemberships } from './queries.ts';
-import { monitorFrom, monitorJson, type StoredMonitor } from './row.ts';
-import { openSecrets, sealSecrets } from './secrets.ts';
-import { currentStatus, type MonitorHistory, type StoredStatus, uptimeOf } from './status.ts';
-import { type MonitorWithStatus, monitorWithStatus } from './status-queries.ts';
+import { pingTokenOf, secretsOf } from '../secrets/at-rest.ts';
+import {
+  amendMonitor,
+  type Circumstances,
+  draftMonitor,
+  labelsFrom,
+  type Monitor,
+  type MonitorInput,
+  type MonitorPatch,
+} from './model.ts';
+import {
+  countMonitors,
+  insertMonitors,
+  insertPingTokens,
+  type News,
+  notifyOwners,
+  updateMonitors,
+  writeMemberships,
+} from './queries.ts';
+import { monitorFrom, type StoredMonitor, type WrittenMonitor } from './row.ts';
+import { openSecrets } from './secrets.ts';
 
-/** Clients that poll a list get the same times again and again. */
-const written = createRecentCache<number, string>(20_000);
+/**
+ * The one way to create and change monitors. A call for one, a batch, what a page does to several,
+ * its undo, and a file are lists of changes. A list takes a few statements, however long it is, and
+ * runs under the organisation's lock.
+ */
+export type Change = {
+  /** The monitor that is changed, as the lock holds it; undefined: one is created. */
+  readonly before: StoredMonitor | undefined;
+  readonly type: string;
+  /** What a new monitor does not mention has its default. */
+  readonly patch: MonitorPatch;
+};
 
-/** A monitor with its status at this moment. */
-export function monitorNow(row: MonitorWithStatus, now: number) {
-  return {
-    ...monitorJson(row),
-    ...monitorStatusJson(row, now),
-    warnings: (row.warnings ?? []).map((warning) => warningJson(warning, now)),
-  };
+/** A monitor as it was and will be. */
+export type Planned = Omit<WrittenMonitor, 'secrets'> & {
+  readonly result: 'created' | 'changed' | 'unchanged';
+  readonly before: StoredMonitor | undefined;
+  readonly was: Monitor | undefined;
+  /** For the owner of its partition. */
+  readonly news: readonly News[];
+};
+
+/** Makes all changes. @throws Refusal, the first of them. */
+export async function makeChanges(
+  context: InOrganisation,
+  changes: readonly Change[],
+): Promise<readonly Planned[]> {
+  const judge = await judgeOf(context, changes);
+  const planned: Planned[] = [];
+  for (const change of changes) planned.push(await judge(change));
+  await writeChanges(context, planned);
+  return planned;
 }
 
-function monitorStatusJson(row: StoredStatus, now: number) {
-  const { status, since, last_checked_at } = currentStatus(row, now);
-  return {
-    status,
-    since: iso(since),
-    last_checked_at: last_checked_at === null ? null : iso(last_checked_at),
-  };
-}
-
-function iso(at: number): string {
-  const known = written.find(at);
-  if (known !== undefined) return known;
-  const made = new Date(at).toISOString();
-  written.keep(at, made);
-  return made;
+/** Judges each change by itself, as if those before it that are not refused were made already. */
+export async function judgeEach(
+  context: InOrganisation,
+  changes: readonly Change[],
+  others: readonly StoredMonitor[],
+): Promise<readonly (Planned | Refusal)[]> {
+  const judge = await judgeOf(context, changes, others);
+  const judged: (Planned | Refusal)[] = [];
+  for (const change of changes)
+    try {
+      judged.push(await judge(change));
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      judged.push(error);
+    }
+  return judged;
 }
 
 /**
- * Changes only what is mentioned. The owner of its partition is notified of changes that affect the
- * checks.
+ * Judges these changes one after the other. `others`: whoever has an external id that is asked for.
+ * @throws Refusal.
  */
-export async function changeMonitor(
-  { sql, organisation, note, now, with: { results, secrets, registries } }: InOrganisation,
-  row: StoredMonitor,
-  patch: MonitorPatch,
-): Promise<OutputOf<typeof api.updateMonitor>> {
-  const { id } = row;
+export async function judgeOf(
+  context: InOrganisation,
+  changes: readonly Change[],
+  others: readonly StoredMonitor[] = [],
+): Promise<(change: Change) => Promise<Planned>> {
+  const { sql, organisation } = context;
+  const { secrets, partitionOf, registries } = context.with;
   const { id: of, plan } = organisation;
-  const before = monitorFrom(row, of, await openSecrets(secrets, sql, id, row.secrets));
-  const { monitor, edited, what_is_checked_changed, moved, switched } = amendMonitor(
-    before,
-    patch,
-    {
-      plan,
-      checkers: await checkersOf(sql, of),
-      registries: await registries(sql),
-    },
-  );
-  if (
-    monitor.group !== null &&
-    moved &&
-    !(await groupsAmong(sql, of, [monitor.group])).has(monitor.group)
-  )
-    throw notFound('group_not_found');
-  if (monitor.external_id !== null && monitor.external_id !== row.external_id) {
-    if ((await monitorsCalled(sql, of, [monitor.external_id])).size > 0)
-      throw new Refusal('external_id_taken', {
-        external_id: `another monitor is "${monitor.external_id}" already; choose another one.`,
-      });
-  }
-  const written = {
-    id,
-    partition: row.partition,
-    monitor,
-    secrets: await sealSecrets(secrets, sql, id, monitor.secrets),
+  const circumstances = {
+    plan,
+    checkers: await checkersOf(sql, of),
+    registries: await registries(sql),
   };
-  await updateMonitors(sql, of, [written]);
-  if (moved) await writeMemberships(sql, of, [{ monitor: id, group: monitor.group }]);
-  const owner = { organisation: of, partition: row.partition };
-  if (edited)
-    await notifyOwner(sql, owner, { monitor: id, change: 'edited', what_is_checked_changed });
-  if (switched)
-    await notifyOwner(sql, owner, {
-      monitor: id,
-      change: switched,
-      what_is_checked_changed: false,
-    });
-  const after = orNotFound(await monitorWithStatus(sql, results, of, id), 'monitor_not_found');
-  note({ before: monitorJson(row), after: monitorJson(after) });
-  return monitorNow(after, now);
+  const groups = await groupsAmong(
+    sql,
+    of,
+    changes.flatMap(({ patch: { group } }) => group ?? []),
+  );
+  const given = changes.flatMap(({ patch: { config } }) => config?.ping_alias ?? []);
+  const aliases = new Map(
+    await aliasOwners(
+      sql,
+      of,
+      given.filter((alias) => typeof alias === 'string'),
+    ),
+  );
+  let count = changes.every(({ before }) => before) ? 0 : await countMonitors(sql, of);
+  const owners = new Map(others.map(({ external_id, id }) => [external_id, id]));
+  const called = new Set<string>();
+
+  return async ({ before, type, patch }) => {
+    const { external_id } = labelsFrom(patch);
+    if (external_id !== null && called.has(external_id))
+      throw taken(`"${external_id}" stands twice in this batch; send each once.`);
+    if (before && before.type !== type)
+      throw new Refusal('type_differs', {
+        type: `the monitor "${before.external_id}" is of type ${before.type}, which never changes.`,
+      });
+    const was =
+      before && monitorFrom(before, of, await openSecrets(secrets, sql, before.id, before.secrets));
+    const { monitor, news } = was
+      ? amended(was, patch, circumstances)
+      : created(type, patch, of, circumstances);
+    if (patch.group !== null && !groups.has(patch.group)) throw notFound('group_not_found');
+    const id = before?.id ?? newId();
+    if (external_id !== null && (owners.get(external_id) ?? id) !== id)
+      throw taken(`another monitor is "${external_id}" already; choose another one.`);
+    if (!before) enforceLimit('monitors', plan, count);
+    const { ping_alias } = monitor.secrets;
+    if (ping_alias !== undefined) {
+      const key = aliasFingerprint(ping_alias);
+      if ((aliases.get(key) ?? id) !== id) throw aliasTaken();
+      aliases.set(key, id);
+    }
+    if (!before) count += 1;
+    if (external_id !== null) called.add(external_id);
+    const result = was && (isDeepStrictEqual(was, monitor) ? 'unchanged' : 'changed');
+    const partition = before?.partition ?? partitionOf(id);
+    return { result: result ?? 'created', id, partition, monitor, before, was, news };
+  };
 }
 
-type Input = InputOf<typeof api.createMonitor>;
+function taken(remedy: string): Refusal {
+  return new Refusal('external_id_taken', { external_id: remedy });
+}
 
-/** What a create call changes when its monitor already exists: everything that was sent. */
-export function patchOf(input: Input): MonitorPatch {
+type Outcome = { readonly monitor: Monitor; readonly news: readonly News[] };
+
+function amended(was: Monitor, patch: MonitorPatch, circumstances: Circumstances): Outcome {
+  const { monitor, edited, what_is_checked_changed, switched } = amendMonitor(
+    was,
+    patch,
+    circumstances,
+  );
+  const edit = { change: 'edited', what_is_checked_changed } as const;
+  return {
+    monitor,
+    news: [...(edited ? [edit] : []), ...(switched ? [{ change: switched }] : [])],
+  };
+}
+
+function created(
+  type: string,
+  { target, name, enabled, ...patch }: MonitorPatch,
+  organisation: string,
+  circumstances: Circumstances,
+): Outcome {
+  const input = { ...patch, type, target: target ?? '', name: name ?? '' };
+  const draft = draftMonitor(input, organisation, circumstances);
+  return { monitor: { ...draft, enabled: enabled ?? true }, news: [{ change: 'created' }] };
+}
+
+/** Writes what is not so already. A new heartbeat gets a token of its own. */
+export async function writeChanges(
+  { sql, organisation, with: { secrets } }: InOrganisation,
+  planned: readonly Planned[],
+): Promise<void> {
+  if (planned.every(({ result }) => result === 'unchanged')) return;
+  const { id: of } = organisation;
+  const seal = await secrets.sealer(sql);
+  const rowsOf = (wanted: Planned['result']): readonly WrittenMonitor[] =>
+    planned
+      .filter(({ result }) => result === wanted)
+      .map(({ id, partition, monitor }) => {
+        const { secrets: own } = monitor;
+        const isOpen = Object.keys(own).length === 0;
+        const box = isOpen ? null : seal(JSON.stringify(own), secretsOf(id));
+        return { id, partition, monitor, secrets: box };
+      });
+  await insertMonitors(sql, of, rowsOf('created'));
+  await updateMonitors(sql, of, rowsOf('changed'));
+  await writeMemberships(
+    sql,
+    of,
+    planned.flatMap(({ id, was, monitor: { group } }) =>
+      group === (was?.group ?? null) ? [] : [{ monitor: id, group }],
+    ),
+  );
+  await insertPingTokens(
+    sql,
+    of,
+    planned.flatMap(({ result, id, monitor: { kind } }) => {
+      if (result !== 'created' || kind !== 'heartbeat') return [];
+      const token = newPingToken();
+      const box = seal(token, pingTokenOf(id));
+      return [{ fingerprint: pingFingerprint(token), monitor: id, box }];
+    }),
+  );
+  await notifyOwners(
+    sql,
+    of,
+    planned.flatMap(({ news, id, partition }) => news.map((each) => ({ id, partition, ...each }))),
+  );
+}
+
+/** What a call that creates a monitor changes of the one that exists: all that it mentions. */
+export function patchOf(input: MonitorInput): MonitorPatch {
   return {
     ...input,
-    target: unless(input.target, ''),
-    name: unless(input.name, ''),
-    external_id: null,
+    target: unlessBlank(input.target),
+    name: unlessBlank(input.name),
     enabled: null,
     ungroup: false,
   };
 }
 
-function unless(text: string, nothing: string): string | null {
-  return text.trim() === nothing ? null : text;
-}
-
-export function typeDiffers({
-  external_id,
-  type,
-}: Pick<StoredMonitor, 'external_id' | 'type'>): Refusal {
-  return new Refusal('type_differs', {
-    type: `the monitor "${external_id}" is of type ${type}, which never changes.`,
-  });
-}
-
-/**
- * Uptime as all answers show it: the percentage, and the five states that make up the time from
- * `from` to `to`.
- */
-export function uptimeJson(history: MonitorHistory, days: number, window: Interval) {
-  const { percent, up, down_seconds, maintenance, unknown, paused } = uptimeOf(history, window);
-  return {
-    days,
-    percent,
-    down_seconds,
-    from: new Date(Math.min(Math.max(window.from, history.created_at), window.to)).toISOString(),
-    to: new Date(window.to).toISOString(),
-    up_seconds: up / 1_000,
-    maintenance_seconds: maintenance / 1_000,
-    unknown_seconds: unknown / 1_000,
-    paused_seconds: paused / 1_000,
-  };
+function unlessBlank(text: string): string | null {
+  return text.trim() === '' ? null : text;
 }

@@ -418,7 +418,6 @@ export type Amendment = {
    * 17).
    */
   readonly what_is_checked_changed: boolean;
-  readonly moved: boolean;
   readonly switched: 'paused' | 'resumed' | null;
 };
 
@@ -483,7 +482,6 @@ export function amendMonitor(
     monitor,
     edited: elsewhere || what_is_checked_changed || interval_s !== before.interval_s,
     what_is_checked_changed,
-    moved: group !== before.group,
     switched: enabled === before.enabled ? null : enabled ? 'resumed' : 'paused',
   };
 }

@@ -1,122 +1,102 @@
 import * as api from '../../shared/api/monitors.ts';
-import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import type { OutputOf } from '../../shared/api/operation.ts';
 import * as resultsApi from '../../shared/api/results.ts';
-import { newId } from '../../shared/base/crypto.ts';
+import { createRecentCache } from '../../shared/base/async.ts';
 import { Refusal } from '../../shared/base/errors.ts';
+import type { Interval } from '../../shared/base/time.ts';
 import { newPingToken, pingFingerprint } from '../../shared/checks/heartbeat/config.ts';
 import { isPrivatePlace, regionPlace } from '../../shared/checks/places.ts';
 import { type Stretch, windowOf } from '../core/uptime.ts';
 import { deploysWithin } from '../events/queries.ts';
 import { handle } from '../gate/bind.ts';
-import {
-  AlternateStatus,
-  type InOrganisation,
-  notFound,
-  type OperationResult,
-  orNotFound,
-} from '../gate/context.ts';
+import { AlternateStatus, type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
 import { placedPageOf } from '../gate/cursors.ts';
 import { groupChoices, groupsAmong } from '../groups/queries.ts';
 import { newestPings } from '../heartbeats/queries.ts';
 import { sidesJson } from '../incidents/sides.ts';
 import { monitorMutes, mutedJson } from '../notifications/mute-queries.ts';
-import { enforceLimit, plans } from '../organisations/plans.ts';
+import { plans } from '../organisations/plans.ts';
 import { checkersOf, placesAmong, placesOf } from '../probes/places.ts';
 import { yearSeries } from '../results/days.ts';
 import { type Percentiles, rawSeries, type SeriesRow } from '../results/series.ts';
 import { pingTokenOf } from '../secrets/at-rest.ts';
 import { warningJson } from '../warnings/model.ts';
 import { openWarningsOf } from '../warnings/queries.ts';
-import { changeMonitor, monitorNow, patchOf, typeDiffers, uptimeJson } from './changes.ts';
+import { type Change, judgeOf, patchOf, writeChanges } from './changes.ts';
 import * as contract from './contract.ts';
 import { placeName } from './locations.ts';
-import { draftMonitor, labelsFrom, longerName } from './model.ts';
+import { longerName } from './model.ts';
 import {
   countMonitors,
-  insertMonitors,
   insertPingTokens,
   isNameUsed,
   monitorById,
-  monitorForChange,
   monitorKey,
   monitorsAt,
-  monitorsCalled,
-  notifyOwner,
+  monitorsForChange,
   pingTokenBox,
   retirePingTokens,
-  writeMemberships,
 } from './queries.ts';
-import { monitorJson } from './row.ts';
-import { sealSecrets } from './secrets.ts';
+import { monitorJson, type StoredMonitor } from './row.ts';
 import { sidesNow } from './sides.ts';
-import { type Status, statusOf, stretchesOf } from './status.ts';
-import { monitorFigures, monitorHistories, monitorWithStatus } from './status-queries.ts';
-
-type Input = InputOf<typeof api.createMonitor>;
+import {
+  currentStatus,
+  type MonitorHistory,
+  type Status,
+  type StoredStatus,
+  statusOf,
+  stretchesOf,
+  uptimeOf,
+} from './status.ts';
+import {
+  type MonitorWithStatus,
+  monitorFigures,
+  monitorHistories,
+  monitorWithStatus,
+} from './status-queries.ts';
 
 /**
- * The model decides what a monitor may be, the plan how many there may be. A heartbeat gets a token
- * of its own.
+ * A repeated call of a program creates one monitor: the organisation's lock lets the second caller
+ * see what the first created.
  */
 export const createMonitor = handle(api.createMonitor)(async (context, input) => {
-  const { sql, organisation, note, now } = context;
-  const { results, secrets, partitionOf, registries } = context.with;
-  const { id: of, plan } = organisation;
-  // A repeated call creates one monitor: the organisation's lock lets the second caller see what
-  // the first created.
-  const { external_id } = labelsFrom(input);
-  const existing =
-    external_id === null
-      ? undefined
-      : (await monitorsCalled(sql, of, [external_id])).get(external_id);
-  if (existing !== undefined) return changeExisting(context, existing, input);
-  const drafted = draftMonitor(input, of, {
-    plan,
-    checkers: await checkersOf(sql, of),
-    registries: await registries(sql),
-  });
-  // Of two monitors of one host, the second is named after its path too.
-  const isLonger = input.name.trim() === '' && (await isNameUsed(sql, of, drafted.name));
-  const draft = isLonger ? { ...drafted, name: longerName(drafted) } : drafted;
-  if (draft.group !== null && !(await groupsAmong(sql, of, [draft.group])).has(draft.group))
-    throw notFound('group_not_found');
-  enforceLimit('monitors', plan, await countMonitors(sql, of));
-  const id = newId();
-  const partition = partitionOf(id);
-  const written = {
-    id,
-    partition,
-    monitor: draft,
-    secrets: await sealSecrets(secrets, sql, id, draft.secrets),
-  };
-  await insertMonitors(sql, of, [written]);
-  if (draft.group !== null) await writeMemberships(sql, of, [{ monitor: id, group: draft.group }]);
-  if (draft.kind === 'heartbeat') {
-    const token = newPingToken();
-    const box = await secrets.seal(sql, token, pingTokenOf(id));
-    await insertPingTokens(sql, of, [{ fingerprint: pingFingerprint(token), monitor: id, box }]);
-  }
-  await notifyOwner(
-    sql,
-    { organisation: of, partition },
-    { monitor: id, change: 'created', what_is_checked_changed: false },
-  );
-  const row = orNotFound(await monitorWithStatus(sql, results, of, id), 'monitor_not_found');
-  note({ after: monitorJson(row) });
-  return monitorNow(row, now);
+  const { sql, organisation } = context;
+  const [before] = await monitorsForChange(sql, organisation.id, [], [input.external_id]);
+  const answer = await change(context, { before, type: input.type, patch: patchOf(input) });
+  return before ? new AlternateStatus(200, answer) : answer;
 });
 
-async function changeExisting(
+/** Changes only what is mentioned. */
+export const updateMonitor = handle(api.updateMonitor)(
+  async (context, { monitor_id: id, ...patch }) => {
+    const { sql, organisation } = context;
+    const rows = await monitorsForChange(sql, organisation.id, [id], [patch.external_id]);
+    const found = rows.find((row) => row.id === id);
+    const before = orNotFound(found, 'monitor_not_found');
+    return change(context, { before, type: before.type, patch }, rows);
+  },
+);
+
+async function change(
   context: InOrganisation,
-  id: string,
-  input: Input,
-): OperationResult<OutputOf<typeof api.createMonitor>> {
+  asked: Change,
+  others: readonly StoredMonitor[] = [],
+): Promise<OutputOf<typeof api.getMonitor>> {
+  const { sql, organisation, note, now } = context;
+  const judge = await judgeOf(context, [asked], others);
+  const planned = await judge(asked);
+  const { id, before, monitor } = planned;
+  // Of two monitors of one host, the second is named after its path too.
+  const isLonger =
+    !before && asked.patch.name === null && (await isNameUsed(sql, organisation.id, monitor.name));
+  const name = isLonger ? longerName(monitor) : monitor.name;
+  await writeChanges(context, [{ ...planned, monitor: { ...monitor, name } }]);
   const row = orNotFound(
-    await monitorForChange(context.sql, context.organisation.id, id),
+    await monitorWithStatus(sql, context.with.results, organisation.id, id),
     'monitor_not_found',
   );
-  if (row.type !== input.type) throw typeDiffers(row);
-  return new AlternateStatus(200, await changeMonitor(context, row, patchOf(input)));
+  note({ ...(before ? { before: monitorJson(before) } : {}), after: monitorJson(row) });
+  return monitorNow(row, now);
 }
 
 /** Read before a form is shown, so that the form offers what will be accepted. */
@@ -187,6 +167,25 @@ function stretchJson({ from, to, state, cause }: Stretch) {
     incident: cause?.is === 'incident' ? cause.id : null,
     window: cause?.is === 'window' ? cause.id : null,
     window_name: cause?.is === 'window' ? cause.name : null,
+  };
+}
+
+/**
+ * Uptime as all answers show it: the percentage, and the five states that make up the time from
+ * `from` to `to`.
+ */
+function uptimeJson(history: MonitorHistory, days: number, window: Interval) {
+  const { percent, up, down_seconds, maintenance, unknown, paused } = uptimeOf(history, window);
+  return {
+    days,
+    percent,
+    down_seconds,
+    from: new Date(Math.min(Math.max(window.from, history.created_at), window.to)).toISOString(),
+    to: new Date(window.to).toISOString(),
+    up_seconds: up / 1_000,
+    maintenance_seconds: maintenance / 1_000,
+    unknown_seconds: unknown / 1_000,
+    paused_seconds: paused / 1_000,
   };
 }
 
@@ -302,6 +301,35 @@ export const getMonitorStatus = handle(api.getMonitorStatus)(
     };
   },
 );
+
+/** Clients that poll a list get the same times again and again. */
+const written = createRecentCache<number, string>(20_000);
+
+/** A monitor with its status at this moment. */
+export function monitorNow(row: MonitorWithStatus, now: number) {
+  return {
+    ...monitorJson(row),
+    ...monitorStatusJson(row, now),
+    warnings: (row.warnings ?? []).map((warning) => warningJson(warning, now)),
+  };
+}
+
+function monitorStatusJson(row: StoredStatus, now: number) {
+  const { status, since, last_checked_at } = currentStatus(row, now);
+  return {
+    status,
+    since: iso(since),
+    last_checked_at: last_checked_at === null ? null : iso(last_checked_at),
+  };
+}
+
+function iso(at: number): string {
+  const known = written.find(at);
+  if (known !== undefined) return known;
+  const made = new Date(at).toISOString();
+  written.keep(at, made);
+  return made;
+}
 
 export const getMonitor = handle(api.getMonitor)(
   async ({ sql, organisation, now, with: { results } }, { monitor_id }) =>
@@ -431,16 +459,4 @@ export const rotatePingAddress = handle(contract.rotatePingAddress)(
     ]);
     return { id, address: `${baseUrl()}/beat/${token}`, old_until: new Date(until).toISOString() };
   },
-);
-
-export const updateMonitor = handle(api.updateMonitor)(
-  async (context, { monitor_id: id, ...patch }) =>
-    changeMonitor(
-      context,
-      orNotFound(
-        await monitorForChange(context.sql, context.organisation.id, id),
-        'monitor_not_found',
-      ),
-      patch,
-    ),
 );

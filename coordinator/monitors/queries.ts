@@ -1,6 +1,7 @@
+import { storable } from '../../shared/base/names.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
 import type { Queryable } from '../database/connect.ts';
-import { enqueue, enqueueAll, type MonitorChange } from '../database/outbox.ts';
+import { enqueueAll, type MonitorChange } from '../database/outbox.ts';
 import { searchText, utcText } from '../database/sql.ts';
 import { bytesText, insertRows, updateRows } from '../database/table.ts';
 import { inPages } from '../gate/cursors.ts';
@@ -48,61 +49,6 @@ export async function openMonitorLines(sql: Queryable): Promise<number> {
     { open: number }[]
   >`select count(*) as open from outbox where topic = 'monitor' and done_at is null`;
   return row?.open ?? 0;
-}
-
-/**
- * Changes several monitors at once, under the organisation's lock: one statement per kind of
- * change, not per monitor.
- */
-export type AtOnce = {
-  readonly id: string;
-  readonly name: string;
-  readonly partition: number;
-  readonly enabled: boolean;
-  readonly group_id: string | null;
-  readonly tags: readonly string[];
-};
-
-export function monitorsAtOnce(
-  sql: Queryable,
-  organisation: string,
-  ids: readonly string[],
-): Promise<AtOnce[]> {
-  return sql<AtOnce[]>`select id, name, partition, enabled, group_id, tags from monitors
-    where organisation_id = ${organisation} and id = any(${[...ids]}::uuid[]) order by key`;
-}
-
-/** `paused_at` is the transaction's time, which is also that of the outbox lines. */
-export async function switchMonitors(
-  sql: Queryable,
-  ids: readonly string[],
-  enabled: boolean,
-): Promise<void> {
-  await sql`update monitors
-    set enabled = ${enabled}, paused_at = ${enabled ? null : sql`coalesce(paused_at, now())`}
-    where id = any(${[...ids]}::uuid[])`;
-}
-
-export async function regroupMonitors(
-  sql: Queryable,
-  organisation: string,
-  ids: readonly string[],
-  group: string | null,
-): Promise<void> {
-  await sql`update monitors set group_id = ${group} where id = any(${[...ids]}::uuid[])`;
-  await writeMemberships(
-    sql,
-    organisation,
-    ids.map((monitor) => ({ monitor, group })),
-  );
-}
-
-export function tagMonitors(
-  sql: Queryable,
-  organisation: string,
-  tagged: readonly { readonly id: string; readonly tags: readonly string[] }[],
-): Promise<void> {
-  return updateRows(sql, 'monitors', { tags: 'text[]' }, organisation, tagged);
 }
 
 /** A change of several monitors at once, or a new window, as the audit log has it. */
@@ -164,17 +110,24 @@ export async function isWindowChangedSince(
   return rows.length > 0;
 }
 
-/** For the owners of their partitions. */
+export type News = Pick<MonitorChange, 'change' | 'restored'> & {
+  /** False, unless it is said. */
+  readonly what_is_checked_changed?: boolean;
+};
+
+/**
+ * For the owners of their partitions, who close open incidents and announce the changes to the
+ * probes.
+ */
 export function notifyOwners(
   sql: Queryable,
   organisation: string,
-  monitors: readonly Pick<AtOnce, 'id' | 'partition'>[],
-  change: 'paused' | 'resumed' | 'deleted',
+  all: readonly (News & { readonly id: string; readonly partition: number })[],
 ): Promise<void> {
   return enqueueAll(
     sql,
-    monitors.map(({ id, partition }) => {
-      const payload: MonitorChange = { monitor: id, change, what_is_checked_changed: false };
+    all.map(({ id, partition, ...news }) => {
+      const payload: MonitorChange = { monitor: id, what_is_checked_changed: false, ...news };
       return { topic: 'monitor', partition, organisation, payload };
     }),
   );
@@ -324,26 +277,23 @@ export async function monitorForChange(
   organisation: string,
   id: string,
 ): Promise<StoredMonitor | undefined> {
-  const [row] = await sql<StoredMonitor[]>`
-    select ${stored(sql)} from monitors m where m.organisation_id = ${organisation}
-      and m.id = ${id}`;
+  const [row] = await monitorsForChange(sql, organisation, [id]);
   return row;
 }
 
-function stored(sql: Queryable) {
-  return sql`${shown(sql)}, m.partition, m.places, m.secrets,
-  m.config_version`;
-}
-
-/** Like monitorForChange(), for several. */
-export function monitorsForChange(
+/** Those with these ids, and those that programs call so, as far as there are any. */
+export async function monitorsForChange(
   sql: Queryable,
   organisation: string,
   ids: readonly string[],
+  external: readonly (string | null)[] = [],
 ): Promise<StoredMonitor[]> {
+  const called = external.flatMap((text) => text?.trim() || []).filter(storable);
+  if (ids.length + called.length === 0) return [];
   return sql<StoredMonitor[]>`
-    select ${stored(sql)} from monitors m where m.organisation_id = ${organisation}
-      and m.id = any(${[...ids]}::uuid[])`;
+    select ${shown(sql)}, m.partition, m.places, m.secrets, m.config_version
+    from monitors m where m.organisation_id = ${organisation}
+      and (m.id = any(${[...ids]}::uuid[]) or m.external_id = any(${called}::text[])) order by m.key`;
 }
 
 /** The monitors of the organisation with these external ids. */
@@ -429,20 +379,4 @@ export async function monitorKey(
   const [row] = await sql<MonitorKey[]>`select key, partition from monitors
     where organisation_id = ${organisation} and id = ${id}`;
   return row;
-}
-
-/**
- * For the owner of its partition, who closes open incidents and announces the change to the probes.
- */
-export function notifyOwner(
-  sql: Queryable,
-  of: { readonly organisation: string; readonly partition: number },
-  payload: MonitorChange,
-): Promise<void> {
-  return enqueue(sql, {
-    topic: 'monitor',
-    payload,
-    partition: of.partition,
-    organisation: of.organisation,
-  });
 }

@@ -5,21 +5,7 @@ import { type SecretsAtRest, secretsOf } from '../secrets/at-rest.ts';
 
 const shape = z.record(z.string(), z.string());
 
-/**
- * The secrets of a monitor's config as they are stored: one encrypted JSON object, or nothing when
- * there are none.
- */
-export async function sealSecrets(
-  at: SecretsAtRest,
-  sql: Queryable,
-  monitor: string,
-  secrets: Secrets,
-): Promise<Buffer | null> {
-  return Object.keys(secrets).length === 0
-    ? null
-    : at.seal(sql, JSON.stringify(secrets), secretsOf(monitor));
-}
-
+/** The secrets of a config are stored as one encrypted JSON object, or not at all. */
 export async function openSecrets(
   at: SecretsAtRest,
   sql: Queryable,

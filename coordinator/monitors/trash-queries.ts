@@ -1,5 +1,4 @@
 import type { Queryable } from '../database/connect.ts';
-import { enqueueAll } from '../database/outbox.ts';
 import { announceAliases } from '../heartbeats/alias-queries.ts';
 import { announceKeys, nameUnderPingKeys } from '../heartbeats/ping-key-queries.ts';
 import { endPingTokens, notifyOwners } from './queries.ts';
@@ -55,7 +54,11 @@ export async function trashMonitors(
       where r0.organisation_id = ${organisation} and r0.id = any(${ids}::uuid[])`;
   }
   await endPingTokens(sql, organisation, ids);
-  await notifyOwners(sql, organisation, monitors, 'deleted');
+  await notifyOwners(
+    sql,
+    organisation,
+    monitors.map(({ id, partition }) => ({ id, partition, change: 'deleted' })),
+  );
   await sql`delete from monitors where organisation_id = ${organisation}
     and id = any(${ids}::uuid[])`;
 }
@@ -251,18 +254,14 @@ async function announceRestored(
       m.paused_at is not null as is_paused
     from monitors m join deleted_monitors d on d.monitor_id = m.id
     where m.organisation_id = ${organisation} and m.id = any(${[...ids]}::uuid[]) order by m.key`;
-  await enqueueAll(
+  await notifyOwners(
     sql,
+    organisation,
     monitors.map(({ id, partition, unchecked_since, is_paused }) => ({
-      topic: 'monitor' as const,
+      id,
       partition,
-      organisation,
-      payload: {
-        monitor: id,
-        change: 'restored' as const,
-        what_is_checked_changed: false,
-        restored: { unchecked_since: unchecked_since.getTime(), is_paused },
-      },
+      change: 'restored',
+      restored: { unchecked_since: unchecked_since.getTime(), is_paused },
     })),
   );
   const tokens = await sql<{ key: string }[]>`

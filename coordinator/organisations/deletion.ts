@@ -4,12 +4,7 @@ import { postMails } from '../account-mail/queries.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
 import { inTransaction } from '../database/sql.ts';
 import { endPingKeysOf } from '../heartbeats/ping-key-queries.ts';
-import {
-  endPingTokens,
-  monitorsAtOnce,
-  notifyOwners,
-  switchMonitors,
-} from '../monitors/queries.ts';
+import { endPingTokens, notifyOwners } from '../monitors/queries.ts';
 import { purgeOrganisation } from '../monitors/trash-queries.ts';
 import { ownersOf } from '../notifications/last-resort.ts';
 import { beginMute, endMute } from '../notifications/mute-queries.ts';
@@ -143,7 +138,11 @@ async function removeMonitors(sql: Queryable, id: string, limit: number): Promis
   if (monitors.length === 0) return (await purgeOrganisation(sql, id, limit)) > 0;
   const ids = monitors.map((each) => each.id);
   await endPingTokens(sql, id, ids);
-  await notifyOwners(sql, id, monitors, 'deleted');
+  await notifyOwners(
+    sql,
+    id,
+    monitors.map((each) => ({ id: each.id, partition: each.partition, change: 'deleted' })),
+  );
   await sql`insert into forgotten_monitors (monitor_key, monitor_id) select key, id from monitors
     where id = any(${ids}::uuid[])`;
   await sql`delete from monitors where id = any(${ids}::uuid[])`;
@@ -251,10 +250,7 @@ export async function beginEnding(
   sql: Queryable,
   { organisation, user, at, endsAt }: NewEnding,
 ): Promise<number> {
-  const monitors = await sql<{ id: string; partition: number }[]>`
-    select id, partition from monitors where organisation_id = ${organisation} and enabled
-    order by key`;
-  const ids = monitors.map(({ id }) => id);
+  const ids = await switchMonitors(sql, organisation, 'paused', sql`true`);
   await sql`update organisations set ends_at = ${endsAt} where id = ${organisation}`;
   await sql`insert into endings (organisation_id, asked_at, asked_by, paused, muted_until, muted_by)
     select ${organisation}, ${at}, ${user}, ${ids}::uuid[], m.until, m.muted_by
@@ -262,12 +258,30 @@ export async function beginEnding(
     left join (select until, muted_by from mutes where organisation_id = ${organisation}
       and monitor_id is null and ended_at is null and until > ${at}
       order by until desc limit 1) m on true`;
-  if (ids.length > 0) {
-    await switchMonitors(sql, ids, false);
-    await notifyOwners(sql, organisation, monitors, 'paused');
-  }
   await beginMute(sql, { organisation, user, at, until: endsAt });
   return ids.length;
+}
+
+/** Switches those that are not so yet, and returns them. */
+async function switchMonitors(
+  sql: Queryable,
+  organisation: string,
+  change: 'paused' | 'resumed',
+  which: ReturnType<Queryable>,
+): Promise<readonly string[]> {
+  const enabled = change === 'resumed';
+  const monitors = await sql<{ id: string; partition: number }[]>`
+    with switched as (update monitors
+      set enabled = ${enabled}, paused_at = case when not ${enabled}::boolean then now() end
+      where organisation_id = ${organisation} and enabled <> ${enabled} and ${which}
+      returning id, partition, key)
+    select id, partition from switched order by key`;
+  await notifyOwners(
+    sql,
+    organisation,
+    monitors.map((each) => ({ ...each, change })),
+  );
+  return monitors.map(({ id }) => id);
 }
 
 /**
@@ -289,19 +303,14 @@ export async function undoEnding(
   if (!ending) return undefined;
   await sql`update organisations set ends_at = null where id = ${organisation}`;
   const { paused, muted_until, muted_by } = ending;
-  const monitors = (await monitorsAtOnce(sql, organisation, paused)).filter(
-    ({ enabled }) => !enabled,
+  const resumed = await switchMonitors(
+    sql,
+    organisation,
+    'resumed',
+    sql`id = any(${paused}::uuid[])`,
   );
-  if (monitors.length > 0) {
-    await switchMonitors(
-      sql,
-      monitors.map(({ id }) => id),
-      true,
-    );
-    await notifyOwners(sql, organisation, monitors, 'resumed');
-  }
   await endMute(sql, organisation, at);
   if (muted_until !== null && muted_until > at)
     await beginMute(sql, { organisation, user: muted_by, at, until: muted_until });
-  return monitors.length;
+  return resumed.length;
 }

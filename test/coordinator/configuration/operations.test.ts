@@ -189,6 +189,7 @@ describe('files', () => {
         bad: { type: 'https', target: 'ftp://bad.example/' },
         lost: { type: 'https', target: 'https://lost.example/', group: 'nowhere' },
         nul: { type: 'https', target: 'https://nul.example/', external_id: '\0' },
+        odd: { type: 'ping', target: 'odd.example' },
       },
       channels: {
         pager: {
@@ -203,13 +204,14 @@ describe('files', () => {
     const errors = Object.fromEntries(
       answer.objects.flatMap(({ key, error }) => (error ? [[key, error]] : [])),
     );
-    expect(Object.keys(errors).toSorted()).toEqual(['bad', 'lost', 'nul', 'pager']);
+    expect(Object.keys(errors).toSorted()).toEqual(['bad', 'lost', 'nul', 'odd', 'pager']);
     expect(errors.bad?.code).toBe('target_invalid');
     expect(errors.lost).toEqual({
       code: 'reference_unknown',
       message: 'there is no group "nowhere" in the file, and none has it as its external id.',
     });
     expect(errors.nul?.code).toBe('external_id_invalid');
+    expect(errors.odd?.code).toBe('monitor_type_unknown');
     expect(errors.pager?.message).toBe('the monitor "bad" is refused itself.');
     expect((await bench.call(listMonitors, house.owner)).items).toEqual([]);
     expect((await bench.call(getFile, house.owner, { file: 'shop' })).objects).toEqual([]);

@@ -322,7 +322,6 @@ describe('a change', () => {
       monitor,
       edited: false,
       what_is_checked_changed: false,
-      moved: false,
       switched: null,
     });
   });
@@ -405,14 +404,8 @@ describe('a change', () => {
     expect(amend(monitor, { enabled: false }).switched).toBe('paused');
     expect(amend({ ...monitor, enabled: false }, { enabled: true }).switched).toBe('resumed');
     expect(amend(monitor, { enabled: true }).switched).toBeNull();
-    expect(amend(monitor, { ungroup: true })).toMatchObject({
-      moved: true,
-      monitor: { group: null },
-    });
-    expect(amend(monitor, { group: organisation })).toMatchObject({
-      moved: true,
-      monitor: { group: organisation },
-    });
+    expect(amend(monitor, { ungroup: true }).monitor.group).toBeNull();
+    expect(amend(monitor, { group: organisation }).monitor.group).toBe(organisation);
   });
 
   test('of the interval of a heartbeat changes its schedule: the silence until then is no failure', () => {
