@@ -30,8 +30,8 @@ import {
 import { type Timing, usualTiming } from './engine/timing.ts';
 import { type Engine, startEngine } from './engine.ts';
 import { enrolmentRoute } from './enrolment/operations.ts';
+import type { Gate } from './gate/execute.ts';
 import { createRateLimiter } from './gate/rate-limit.ts';
-import type { Gate } from './gate/setup.ts';
 import { type Health, healthRoutes, versions } from './health/endpoint.ts';
 import { createMetricsEndpoint } from './health/metrics-endpoint.ts';
 import { createServiceRecord } from './health/service-record.ts';

@@ -4,8 +4,8 @@ import { readEnvironment } from '../shared/base/env.ts';
 import { anchorOf, parseCidr, postgresAddress, unmapped } from '../shared/base/network.ts';
 import { busFields } from '../shared/bus/setup.ts';
 import { parseResolver } from '../shared/checks/dns/config.ts';
+import { planNames } from './gate/plans.ts';
 import { recordReaders } from './health/service-record.ts';
-import { planNames } from './organisations/plans.ts';
 
 /**
  * Connections outside the pool: one listens for changes, two watch whether the database answers,

@@ -18,7 +18,6 @@ import type * as trashApi from '../shared/api/trash.ts';
 import type * as webhooksApi from '../shared/api/webhooks.ts';
 import type * as assistantsContract from './assistants/contract.ts';
 import * as assistants from './assistants/operations.ts';
-import type * as filesContract from './configuration/contract.ts';
 import * as files from './configuration/operations.ts';
 import * as enrolment from './enrolment/operations.ts';
 import * as events from './events/operations.ts';
@@ -47,6 +46,8 @@ import type * as notificationsContract from './notifications/contract.ts';
 import * as monitorChannels from './notifications/monitor-channels.ts';
 import * as notifications from './notifications/operations.ts';
 import * as channelTests from './notifications/test-operations.ts';
+import type * as offboardingContract from './offboarding/contract.ts';
+import * as offboarding from './offboarding/operations.ts';
 import type * as operatorContract from './operator/contract.ts';
 import * as operator from './operator/operations.ts';
 import type * as organisationsContract from './organisations/contract.ts';
@@ -73,6 +74,7 @@ import type * as tokensContract from './tokens/contract.ts';
 import * as tokens from './tokens/operations.ts';
 import type * as warningsContract from './warnings/contract.ts';
 import * as warnings from './warnings/operations.ts';
+import type * as frameContract from './web/contract.ts';
 import * as webhooks from './webhooks/operations.ts';
 
 /** Every operation with the handler of its name; one without does not compile. */
@@ -95,7 +97,6 @@ export const handlers: Handlers = handlersOf([
   }),
   ...bindAll<typeof incidentsApi & typeof incidentsContract>(incidents),
   ...bindAll<typeof eventsApi>(events),
-  ...bindAll<typeof filesApi & typeof filesContract>(files),
   ...bindAll<typeof importsContract>(imports),
   ...bindAll<typeof webhooksApi>(webhooks),
   ...bindAll<typeof maintenanceApi & typeof maintenanceContract>(maintenance),
@@ -118,9 +119,11 @@ export const handlers: Handlers = handlersOf([
     ...enrolment,
   }),
   ...bindAll<typeof pingKeysApi>(pingKeys),
-  ...bindAll<typeof organisationsApi & typeof organisationsContract>({
-    ...organisations,
+  ...bindAll<typeof organisationsApi & typeof organisationsContract>(organisations),
+  ...bindAll<typeof offboardingContract & typeof frameContract & typeof filesApi>({
+    ...offboarding,
     ...frame,
+    ...files,
   }),
   ...bindAll<typeof peopleContract>({ ...people, ...passkeys, ...signIn, ...signUp }),
   ...bindAll<typeof tokensContract>(tokens),

@@ -1,13 +1,16 @@
 import { isRecord } from '../shared/base/json.ts';
+import type { Consents } from './assistants/oauth-routes.ts';
 import * as assistants from './assistants/pages.ts';
 import * as probeInvitations from './enrolment/pages.ts';
 import * as groups from './groups/pages.ts';
 import * as about from './health/about-page.ts';
+import type { ServiceRecordRow } from './health/service-record.ts';
 import * as pingKeys from './heartbeats/pages.ts';
 import * as imports from './imports/pages.ts';
 import * as incident from './incidents/pages/detail.ts';
 import * as incidents from './incidents/pages/list.ts';
 import * as sharedIncident from './incidents/pages/shared.ts';
+import type { Shares } from './incidents/shared-link.ts';
 import * as windowForm from './maintenance/pages/form.ts';
 import * as windows from './maintenance/pages/list.ts';
 import * as window from './maintenance/pages/window.ts';
@@ -46,6 +49,18 @@ import * as small from './web/small-pages.ts';
 import * as webhook from './webhooks/pages/detail.ts';
 import * as webhookForm from './webhooks/pages/form.ts';
 import * as webhooks from './webhooks/pages/list.ts';
+
+/** What the pages of subjects need besides operations. */
+declare module './web/page.ts' {
+  interface PageDependencies {
+    /** What a shared link shows; undefined when it was ended, or never existed. */
+    readonly readShare: Shares['read'];
+    /** The service record; undefined for readers without access. */
+    readonly ownRecord: (isSignedIn: boolean) => ServiceRecordRow | undefined;
+    /** Assistants that ask for access. */
+    readonly consents: Consents;
+  }
+}
 
 /** The files with pages, a line a subject. */
 const files: readonly (readonly object[])[] = [

@@ -5,9 +5,10 @@ import { partitionOf } from '../shared/bus/subjects.ts';
 import { type Connections, createConnections } from './assistants/connections.ts';
 import { anchorsOf, type Config } from './config.ts';
 import type { Sql } from './database/connect.ts';
-import { noTestRuns, type TestRunsPart } from './gate/context.ts';
-import { createOperations, type Gate } from './gate/setup.ts';
+import { createOperations } from './dependencies.ts';
+import type { Gate } from './gate/execute.ts';
 import { createSourceReach } from './imports/reach.ts';
+import { noTestRuns, type TestRunsPart } from './monitors/test-run.ts';
 import { createNotifications, type Notifications } from './notifications/setup.ts';
 import { handlers } from './operations.ts';
 import {
@@ -16,10 +17,10 @@ import {
   type DocumentReader,
 } from './outbound/documents.ts';
 import { createOwnPlaces } from './outbound/own-places.ts';
-import { type AccountSecrets, createAccountSecrets } from './people/secrets.ts';
 import { createSessions, type Sessions } from './people/sessions.ts';
 import { createProbeIdentities } from './probes/identities.ts';
 import { createResults, noUnsealedHours, type Results } from './results/reading.ts';
+import { type AccountSecrets, createAccountSecrets } from './secrets/account-secrets.ts';
 import { createSecretsAtRest, type SecretsAtRest } from './secrets/at-rest.ts';
 import { createTokens, type Tokens } from './tokens/authenticate.ts';
 

@@ -15,8 +15,8 @@ import {
   userByEmail,
   writeKeepLink,
 } from '../people/queries.ts';
-import type { AccountSecrets, SecretKind } from '../people/secrets.ts';
 import { linkLifetimes } from '../people/sessions.ts';
+import type { AccountSecrets, SecretKind } from '../secrets/account-secrets.ts';
 import { optInMail, updateMail } from '../status-pages/mails.ts';
 import { originOf } from '../status-pages/public/snapshot.ts';
 import { linkSubscriber, sentIncident, subscriberOfPage } from '../status-pages/subscribers.ts';

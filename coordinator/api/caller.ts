@@ -3,8 +3,9 @@ import type { Logger } from 'pino';
 import type { Operation, RawInput } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
+import type { Answered } from '../gate/bind.ts';
+import type { Named, Outcome } from '../gate/idempotency.ts';
 import { type Count, subjectOfAddress } from '../gate/rate-limit.ts';
-import type { Answered, Named, Outcome } from '../gate/setup.ts';
 
 /** What the API needs from a caller: the token's id, to count its calls. */
 export type TokenCaller = { readonly token?: { readonly id: string } };

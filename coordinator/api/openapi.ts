@@ -10,8 +10,8 @@ import {
 } from '../../shared/api/operation.ts';
 import type { RefusalCode } from '../../shared/base/errors.ts';
 import { isRecord } from '../../shared/base/json.ts';
+import { type Plan, planNames, plans } from '../gate/plans.ts';
 import { listMonitorFigures } from '../monitors/contract.ts';
-import { type Plan, planNames, plans } from '../organisations/plans.ts';
 import { configComponents, withConfigKeys, withConfigSchemas } from './config-schemas.ts';
 import {
   copyable,

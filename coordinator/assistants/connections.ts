@@ -2,9 +2,8 @@ import { createHmac } from 'node:crypto';
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import type { Sql } from '../database/connect.ts';
-import type { Caller } from '../gate/caller.ts';
+import { type Caller, mayWrite } from '../gate/caller.ts';
 import { createGatheredLookup, createLastUses } from '../gate/lookups.ts';
-import { mayWrite } from '../organisations/model.ts';
 import { createKeptKey, type MasterKeys } from '../secrets/keys.ts';
 import { connectionHolders, writeConnectionUses } from './queries.ts';
 

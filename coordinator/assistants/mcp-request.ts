@@ -3,8 +3,8 @@ import type { Operation, RawInput } from '../../shared/api/operation.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { isRecord } from '../../shared/base/json.ts';
 import { isTooDeep } from '../api/body.ts';
+import type { Answered } from '../gate/bind.ts';
 import type { Count } from '../gate/rate-limit.ts';
-import type { Answered } from '../gate/setup.ts';
 import type { AssistantCaller } from './connections.ts';
 
 /** Dependencies of the MCP server: the gate, authentication and rate limits. */

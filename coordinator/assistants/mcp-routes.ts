@@ -10,7 +10,7 @@ import { createAttempts } from '../gate/attempts.ts';
 import { type Count, subjectOfAddress } from '../gate/rate-limit.ts';
 import { createDocumentReader } from '../outbound/documents.ts';
 import type { createOwnPlaces } from '../outbound/own-places.ts';
-import type { AccountSecrets } from '../people/secrets.ts';
+import type { AccountSecrets } from '../secrets/account-secrets.ts';
 import type { MasterKeys } from '../secrets/keys.ts';
 import { createAssistantKey } from './connections.ts';
 import {

@@ -1,10 +1,10 @@
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { handle } from '../gate/bind.ts';
+import { mayManage, mayWrite, roleFrom, scopeFrom } from '../gate/caller.ts';
 import { type InOrganisation, orNotFound } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import { refuseWhileEnding } from '../gate/roles.ts';
-import { mayManage, mayWrite, roleFrom, scopeFrom } from '../organisations/model.ts';
 import { membershipsOf } from '../people/queries.ts';
 import * as contract from './contract.ts';
 import {

@@ -1,6 +1,6 @@
 import { isViolationOf, type Queryable } from '../database/connect.ts';
-import type { Role, Scope } from '../organisations/model.ts';
-import type { PlanName } from '../organisations/plans.ts';
+import type { Role, Scope } from '../gate/caller.ts';
+import type { PlanName } from '../gate/plans.ts';
 
 /** An access token of an assistant with everything that a call depends on, as it is now. */
 export type ConnectionHolder = {

@@ -16,7 +16,7 @@ import {
 import { PutOut, putGroups } from '../groups/contract.ts';
 import { putMonitors } from '../monitors/contract.ts';
 import { wantsWarnings } from '../notifications/kinds/index.ts';
-import * as contract from './contract.ts';
+import * as frame from '../web/contract.ts';
 import {
   fileOf,
   type Managed,
@@ -66,7 +66,7 @@ export const getFile = handle(api.getFile)(async ({ sql, organisation }, { file 
   return { objects, elsewhere };
 });
 
-export const showManager = handle(contract.showManager)(
+export const showManager = handle(frame.showManager)(
   async ({ sql, organisation }, { objects }) => ({
     file: (await fileOf(sql, organisation.id, objects)) ?? null,
   }),

@@ -13,10 +13,10 @@ import { hostOf } from '../gate/attempts.ts';
 import { handle } from '../gate/bind.ts';
 import { type Context, notFound } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
+import type { Gate } from '../gate/execute.ts';
+import { enforceLimit } from '../gate/plans.ts';
+import { organisationById } from '../gate/records.ts';
 import { refuseWhileEnding } from '../gate/roles.ts';
-import type { Gate } from '../gate/setup.ts';
-import { enforceLimit } from '../organisations/plans.ts';
-import { organisationById } from '../organisations/queries.ts';
 import * as contract from '../probes/contract.ts';
 import { keepPlace, type NamedPlace, placesOf, regionFrom } from '../probes/places.ts';
 import {

@@ -2,7 +2,7 @@ import * as api from '../../shared/api/events.ts';
 import { nameFrom } from '../../shared/base/names.ts';
 import { handle } from '../gate/bind.ts';
 import { orNotFound } from '../gate/context.ts';
-import { monitorKey } from '../monitors/queries.ts';
+import { monitorKey } from '../gate/records.ts';
 import { beginning, eventCursors } from './position.ts';
 import { eventJson, eventsAfter, insertDeploy } from './queries.ts';
 

@@ -1,7 +1,7 @@
 import { Refusal } from '../../shared/base/errors.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
-import type { AccountSecrets } from '../people/secrets.ts';
+import type { AccountSecrets } from '../secrets/account-secrets.ts';
 
 /**
  * Counts one attempt per subject, in one statement. Returns each subject's count and the start of

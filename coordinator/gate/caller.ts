@@ -1,5 +1,5 @@
-import type { Role, Scope } from '../organisations/model.ts';
-import type { PlanName } from '../organisations/plans.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import type { PlanName } from './plans.ts';
 
 /** The organisation that a call acts in, as it is at this moment. */
 export type Organisation = {
@@ -69,4 +69,48 @@ export function operatorIn(organisation: Organisation): Caller {
     role: 'owner',
     scope: 'read_write',
   };
+}
+
+/**
+ * A signed-in user. `caller` is how they call the gate in the organisation that their session
+ * chose; null without any organisation.
+ */
+export type SignedIn = { readonly person: Person; readonly caller: Caller | null };
+
+const roles = ['owner', 'admin', 'member', 'viewer'] as const;
+
+export type Role = (typeof roles)[number];
+
+const scopes = ['read', 'read_write'] as const;
+
+export type Scope = (typeof scopes)[number];
+
+/** @throws Refusal `role_unknown`. */
+export function roleFrom(text: string): Role {
+  if (isRole(text)) return text;
+  throw new Refusal('role_unknown', { role: `must be one of ${roles.join(', ')}.` });
+}
+
+function isRole(text: string): text is Role {
+  return roles.some((role) => role === text);
+}
+
+/** @throws Refusal `scope_unknown`. */
+export function scopeFrom(text: string): Scope {
+  if (isScope(text)) return text;
+  throw new Refusal('scope_unknown', { scope: `must be one of ${scopes.join(', ')}.` });
+}
+
+function isScope(text: string): text is Scope {
+  return scopes.some((scope) => scope === text);
+}
+
+/** Viewers may only read; all others may change what the organisation monitors. */
+export function mayWrite(role: Role): boolean {
+  return role !== 'viewer';
+}
+
+/** Owners and admins manage members, tokens of others, probes and the plan. */
+export function mayManage(role: Role): boolean {
+  return role === 'owner' || role === 'admin';
 }

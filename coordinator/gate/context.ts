@@ -1,204 +1,27 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Operation, OutputOf, RawInput } from '../../shared/api/operation.ts';
-import type { Continent } from '../../shared/base/continents.ts';
+import type { Operation, RawInput } from '../../shared/api/operation.ts';
 import { Refusal, type RefusalCode, refusalCodes } from '../../shared/base/errors.ts';
-import type { Reach } from '../../shared/imports/download.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
-import type { RememberedMonitors } from '../monitors/memory.ts';
-import type {
-  TestRunOwner,
-  TestRunRequest,
-  TestRunState,
-  TestRunWait,
-} from '../monitors/test-run.ts';
-import type { listChannelKinds } from '../notifications/contract.ts';
-import type { AlertLinks } from '../notifications/links.ts';
-import type { Sender } from '../notifications/transport.ts';
-import type { PlanName } from '../organisations/plans.ts';
 import type { TextRecords } from '../outbound/documents.ts';
-import type { AccountSecrets } from '../people/secrets.ts';
-import type { Registries } from '../registrations/model.ts';
-import type { Results } from '../results/reading.ts';
+import type { AccountSecrets } from '../secrets/account-secrets.ts';
 import type { SecretsAtRest } from '../secrets/at-rest.ts';
-import type { MintedToken } from '../tokens/authenticate.ts';
 import type { Attempts } from './attempts.ts';
 import type { AnonymousCaller, Caller, Organisation, Person } from './caller.ts';
 import type { Cursors } from './cursors.ts';
 
 /**
- * What operations need from the kinds of channels: their fields, validation of a config, its masked
- * form, and a message that is really sent. app.ts passes it in, because kinds and sending belong to
- * notifications.
+ * What operations need besides the database. Subjects have theirs here, too: `dependencies.ts` adds
+ * them, so that the gate knows no subject.
  */
-export type ChannelConfig = { readonly [name: string]: string };
-
-type Kind = OutputOf<typeof listChannelKinds>['items'][number];
-
-/** The result of one message that was sent while the caller waits. */
-export type SendResult = {
-  readonly status: number | null;
-  readonly class: string;
-  readonly verdict: 'delivered' | 'retry' | 'refused';
-  readonly words: string | null;
-  readonly took_ms: number;
-};
-
-export type ChannelsPart = {
-  readonly kinds: readonly Kind[];
-  /**
-   * Reads a config from what was sent; `stored`: the values behind masks. Undefined for an unknown
-   * kind.
-   */
-  readonly read: (
-    kind: string,
-    sent: Readonly<Record<string, unknown>>,
-    stored: ChannelConfig,
-  ) =>
-    | { readonly config: ChannelConfig }
-    | { readonly faults: { readonly [field: string]: string } }
-    | undefined;
-  readonly split: (
-    kind: string,
-    config: ChannelConfig,
-  ) => { readonly open: ChannelConfig; readonly secrets: ChannelConfig };
-  readonly shown: (kind: string, config: ChannelConfig) => ChannelConfig;
-  /**
-   * Where its messages go, so that messages to one host share one limit; null where that is
-   * unknown.
-   */
-  readonly host: (kind: string, config: ChannelConfig) => string | null;
-  readonly test: (
-    kind: string,
-    config: ChannelConfig,
-    /** `name`: null before the channel is saved. */
-    about: {
-      readonly key: string;
-      readonly name: string | null;
-      readonly channel: string | null;
-      readonly organisation: string;
-    },
-  ) => Promise<SendResult>;
-  /** Sends an event to a webhook, and ends within 15 seconds. */
-  readonly sendEvent: Sender['send'];
-  readonly links: AlertLinks;
-  /** What a browser needs in order to become a channel. */
-  readonly pushKey: () => Promise<string>;
-};
-
-/**
- * What operations may do to probes. Each runs inside the caller's transaction, so that a plan's
- * limit is counted under its lock, and leaves an outbox row; the bus gets it right after the
- * commit. app.ts passes it in, because it needs the keys of the bus.
- */
-export type NewProbe = {
-  readonly name: string;
-  readonly continent: Continent;
-  /** The only organisation whose monitors it checks; null for a public probe. */
-  readonly organisation: string | null;
-  /** Where on its continent a public one is. */
-  readonly region?: string | null;
-};
-
-/**
- * What a host receives when it becomes a probe: all addresses, and the permissions of its key.
- * Nothing of it is secret.
- */
-export type Welcome = {
-  readonly nats_url: string;
-  readonly nats_ca: string | null;
-  readonly jwt: string;
-  readonly anchors: readonly string[];
-  /** The keys that verify announcements of the coordinators. */
-  readonly signing_keys: readonly string[];
-};
-
-export type ProbesPart = {
-  /**
-   * @throws Refusal `name_taken`. The credentials (the text of a NATS credentials file) are shown
-   * once and not stored.
-   */
-  readonly createProbe: (
-    sql: Queryable,
-    probe: NewProbe,
-  ) => Promise<{ readonly id: string; readonly credentials: string }>;
-  /** Whether the holder of this key signed the token. */
-  readonly isEnrolmentProof: (key: string, proof: string, token: string) => boolean;
-  /** Creates a probe that made its key itself. @throws Refusal `name_taken`. */
-  readonly enrolProbe: (
-    sql: Queryable,
-    probe: NewProbe & { readonly place: string | null },
-    key: string,
-  ) => Promise<{ readonly id: string }>;
-  readonly welcome: (id: string, probe: NewProbe, key: string) => Welcome;
-  /**
-   * Creates new credentials; the old ones stay valid for a day. @throws Refusal `probe_not_found`.
-   */
-  readonly rotateProbe: (
-    sql: Queryable,
-    id: string,
-  ) => Promise<{ readonly id: string; readonly credentials: string }>;
-  /** Its connection is closed within a second of the commit. @throws Refusal `probe_not_found`. */
-  readonly revokeProbe: (sql: Queryable, id: string) => Promise<void>;
-};
-
-/**
- * Test runs of a config from every continent that could check it (rule 41). They open no incident
- * and are not stored. app.ts passes this in, because it needs the bus.
- */
-export type TestRunsPart = {
-  /**
-   * Returns the id by which to read the answers; undefined without a bus, and while too many test
-   * runs are under way.
-   */
-  readonly begin: (wanted: TestRunRequest) => string | undefined;
-  /**
-   * Resolves when there are more than `known` answers, the run is over, or the time is; undefined
-   * for another owner's test run, or an old one.
-   */
-  readonly hear: (
-    id: string,
-    of: TestRunOwner,
-    wait: TestRunWait,
-  ) => Promise<TestRunState | undefined>;
-};
-
-/** Without a bus, nothing can be tested. */
-export const noTestRuns: TestRunsPart = { begin: () => undefined, hear: async () => undefined };
-
-/** The sign-up policy, which the operator chooses. */
-export type SignUpPolicy = {
-  readonly signUp: 'open' | 'invited';
-  /** The plan of an organisation that signs up. */
-  readonly signUpPlan: PlanName;
-  /** Whether mail can be sent. */
-  readonly mail: boolean;
-};
-
-/** What operations need besides the database. */
-export type GateDependencies = {
+export interface GateDependencies {
   readonly secrets: SecretsAtRest;
-  readonly mintToken: () => Promise<MintedToken>;
   readonly accountSecrets: AccountSecrets;
   readonly attempts: Attempts;
   readonly cursors: Cursors;
-  /** The one reader of single checks. */
-  readonly results: Results;
-  readonly shownMonitors: RememberedMonitors;
-  readonly partitionOf: (monitor: string) => number;
-  readonly probes: ProbesPart;
-  /** Whether the addresses of public probes are published. */
-  readonly identifiesProbes: boolean;
-  readonly trials: TestRunsPart;
-  readonly channels: ChannelsPart;
   readonly textRecords: TextRecords;
-  /** Asks other services for what is imported. */
-  readonly reachSource: Reach;
-  /** Which registries can be asked about domains. */
-  readonly registries: (sql: Queryable) => Promise<Registries>;
   /** The base URL of the service, without a trailing slash. */
   readonly baseUrl: () => string;
-  readonly door: SignUpPolicy;
-};
+}
 
 /** What a handler adds to the audit log beyond the input; never a secret. */
 export type AuditDetails = {

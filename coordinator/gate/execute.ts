@@ -5,9 +5,7 @@ import { isRecord } from '../../shared/base/json.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import type { Queryable, Sql, Transaction } from '../database/connect.ts';
 import { inSavepoint, inTransaction } from '../database/sql.ts';
-import { isOperator, lockOperator } from '../operator/queries.ts';
-import { type AuditEntry, insertAudit } from '../organisations/queries.ts';
-import { lockUser } from '../people/queries.ts';
+import { type AuditEntry, insertAudit } from './audit.ts';
 import type { Answered, Bound, Handlers } from './bind.ts';
 import type { AnonymousCaller, Caller, Person } from './caller.ts';
 import {
@@ -26,6 +24,7 @@ import {
   type Outcome,
   plainly,
 } from './idempotency.ts';
+import { isOperator, lockOperator, lockUser } from './records.ts';
 import { refuseUnlessAllowed, refuseUnlessProven, refuseWhileEnding } from './roles.ts';
 
 /** The actor as the audit log records it. */

@@ -7,14 +7,10 @@ import {
 } from '../../shared/base/errors.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import type { Queryable, Sql, Transaction } from '../database/connect.ts';
-import {
-  lockOrganisation,
-  lockOrganisationForCall,
-  type OrganisationRow,
-} from '../organisations/queries.ts';
-import type { AccountSecrets } from '../people/secrets.ts';
+import type { AccountSecrets } from '../secrets/account-secrets.ts';
 import { idempotencyRecordOf, type SecretsAtRest } from '../secrets/at-rest.ts';
 import type { Answered } from './bind.ts';
+import { lockOrganisation, lockOrganisationForCall, type OrganisationRow } from './records.ts';
 
 /** What happens to a call that names a key, so that the repeated call does nothing again. Pure. */
 

@@ -2,8 +2,8 @@ import { isId } from '../../shared/base/crypto.ts';
 import { Refusal, type RefusalCode } from '../../shared/base/errors.ts';
 import type { Log } from '../../shared/base/log.ts';
 import type { Sql } from '../database/connect.ts';
-import { organisationById, organisationsNamed, ownerOf } from '../organisations/queries.ts';
 import type { Organisation } from './caller.ts';
+import { organisationById, organisationsNamed, ownerOf } from './records.ts';
 
 /**
  * Lookups that arrive while one is under way wait for the next, which takes all of them: each call

@@ -1,8 +1,6 @@
 import { isReadOnly, type Operation } from '../../shared/api/operation.ts';
 import { Refusal } from '../../shared/base/errors.ts';
-import { mayManage, mayWrite } from '../organisations/model.ts';
-import { isProven } from '../people/sessions.ts';
-import type { Caller, Organisation, Person } from './caller.ts';
+import { type Caller, mayManage, mayWrite, type Organisation, type Person } from './caller.ts';
 
 /** The same refusal for a link that never existed, was used, or expired. */
 export function deadLink(): Refusal {
@@ -98,4 +96,11 @@ export function refuseUnlessAllowed(caller: Caller, operation: Operation, now: n
   if (refusal) throw refusal;
   refuseWhileEnding(caller.organisation, operation);
   if (caller.is !== 'operator') refuseUnlessProven(operation, caller.person, now);
+}
+
+/** How long a password (or its replacement) counts for dangerous operations. */
+const provenMs = 15 * 60_000;
+
+export function isProven(proven_at: number, now: number): boolean {
+  return now - proven_at < provenMs;
 }

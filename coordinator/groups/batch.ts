@@ -5,8 +5,8 @@ import { Refusal } from '../../shared/base/errors.ts';
 import { descriptionFrom, folded, nameFrom } from '../../shared/base/names.ts';
 import { handle } from '../gate/bind.ts';
 import { type InOrganisation, notFound } from '../gate/context.ts';
+import { enforceLimit, type PlanName } from '../gate/plans.ts';
 import { externalIdFrom } from '../monitors/model.ts';
-import { enforceLimit, type PlanName } from '../organisations/plans.ts';
 import * as contract from './contract.ts';
 import {
   countGroups,

@@ -5,9 +5,10 @@ import type { Clock } from '../../shared/base/time.ts';
 import type { PingMessage } from '../../shared/bus/messages.ts';
 import { namedFingerprint } from '../../shared/checks/heartbeat/config.ts';
 import type { Sql } from '../database/connect.ts';
+import { insertAudit } from '../gate/audit.ts';
 import type { Caller, Organisation } from '../gate/caller.ts';
+import { organisationById } from '../gate/records.ts';
 import { monitorsCalled } from '../monitors/queries.ts';
-import { insertAudit, organisationById } from '../organisations/queries.ts';
 import { creatingPingKeys, nameUnderPingKeys } from './ping-key-queries.ts';
 import { pingKey as keyOf } from './queries.ts';
 

@@ -13,13 +13,13 @@ import {
   maxRecordsOfOrganisation,
   shrinkIdempotencyRecords,
 } from '../gate/idempotency.ts';
+import { leastCheckDays, planNames, plans } from '../gate/plans.ts';
 import { forgetImports } from '../imports/queries.ts';
 import { freezeSamples } from '../incidents/sample-queries.ts';
 import { expandWindows } from '../maintenance/queries.ts';
 import { markSeen } from '../monitors/status-queries.ts';
 import { purgeOld, trashDays } from '../monitors/trash-queries.ts';
-import { createOrganisationEndings } from '../organisations/deletion.ts';
-import { leastCheckDays, planNames, plans } from '../organisations/plans.ts';
+import { createOrganisationEndings } from '../offboarding/deletion.ts';
 import { forgetAudit } from '../organisations/queries.ts';
 import { idleMs, oldestMs } from '../people/sessions.ts';
 import { forgetRegistrations } from '../registrations/queries.ts';

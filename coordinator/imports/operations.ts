@@ -17,8 +17,8 @@ import { removeManaged } from '../configuration/queries.ts';
 import { rawOf, removalOf } from '../configuration/steps.ts';
 import { hourly } from '../gate/attempts.ts';
 import { handle } from '../gate/bind.ts';
+import { mayManage } from '../gate/caller.ts';
 import { type InOrganisation, notFound } from '../gate/context.ts';
-import { mayManage } from '../organisations/model.ts';
 import * as contract from './contract.ts';
 import { filledWith, listed, within, without } from './filling.ts';
 import {

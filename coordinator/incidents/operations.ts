@@ -10,7 +10,7 @@ import { windowOf } from '../core/uptime.ts';
 import { handle } from '../gate/bind.ts';
 import { type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
-import { monitorsAmong } from '../monitors/queries.ts';
+import { monitorsAmong } from '../gate/records.ts';
 import { uptimeOf, uptimeWithout } from '../monitors/status.ts';
 import { monitorHistories } from '../monitors/status-queries.ts';
 import { memberByEmail, ownName } from '../people/queries.ts';

@@ -4,10 +4,9 @@ import { Refusal } from '../../shared/base/errors.ts';
 import { handle } from '../gate/bind.ts';
 import { type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
+import { enforceLimit, mayOccur } from '../gate/plans.ts';
+import { monitorsAmong } from '../gate/records.ts';
 import { groupsAmong } from '../groups/queries.ts';
-import { monitorsAmong } from '../monitors/queries.ts';
-import { timeZoneFrom } from '../organisations/model.ts';
-import { enforceLimit, mayOccur } from '../organisations/plans.ts';
 import * as contract from './contract.ts';
 import {
   changeWindow,
@@ -38,6 +37,7 @@ import {
   type UpcomingWindow,
 } from './window.ts';
 import { ruleWords } from './words.ts';
+import { timeZoneFrom } from './zones.ts';
 
 export type Covered = { readonly monitors: readonly string[]; readonly groups: readonly string[] };
 

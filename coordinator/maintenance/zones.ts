@@ -1,4 +1,5 @@
 import { lastStamp, type Moment, yearOne } from '../../shared/api/moment.ts';
+import { Refusal } from '../../shared/base/errors.ts';
 import { dayMs } from './recurrence.ts';
 
 const day = 86_400_000;
@@ -159,4 +160,22 @@ export function zoneDataAt(version: string | undefined, now: number): ZoneData {
 
 export function isOldZoneData({ least_age_days }: ZoneData): boolean {
   return least_age_days !== null && least_age_days > oldZoneDays;
+}
+
+/**
+ * An IANA zone in its own spelling. @throws Refusal `time_zone_invalid`; bare offsets are refused,
+ * because they have no summer time.
+ */
+export function timeZoneFrom(text: string): string {
+  const zone = text.trim();
+  if (/^[A-Za-z]/.test(zone)) {
+    try {
+      return Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(zone).timeZoneId;
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+    }
+  }
+  throw new Refusal('time_zone_invalid', {
+    time_zone: 'must be an IANA time zone, such as Europe/Berlin or UTC.',
+  });
 }

@@ -2,7 +2,7 @@ import { batchMonitors as operation } from '../../shared/api/monitors.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { handle } from '../gate/bind.ts';
 import { orNotFound } from '../gate/context.ts';
-import { plans } from '../organisations/plans.ts';
+import { plans } from '../gate/plans.ts';
 import { judgeEach, type Planned, patchOf, writeChanges } from './changes.ts';
 import * as contract from './contract.ts';
 import { type Monitor, sameJson, usualIntervals } from './model.ts';

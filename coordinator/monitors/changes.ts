@@ -3,9 +3,9 @@ import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { newPingToken, pingFingerprint } from '../../shared/checks/heartbeat/config.ts';
 import { type InOrganisation, notFound } from '../gate/context.ts';
+import { enforceLimit } from '../gate/plans.ts';
 import { groupsAmong } from '../groups/queries.ts';
 import { aliasFingerprint, aliasOwners, aliasTaken } from '../heartbeats/alias-queries.ts';
-import { enforceLimit } from '../organisations/plans.ts';
 import { checkersOf } from '../probes/places.ts';
 import { pingTokenOf, secretsOf } from '../secrets/at-rest.ts';
 import {

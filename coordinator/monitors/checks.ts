@@ -5,11 +5,11 @@ import type { Queryable } from '../database/connect.ts';
 import { handle } from '../gate/bind.ts';
 import { notFound, orNotFound } from '../gate/context.ts';
 import { type CursorPlace, placedPageOf } from '../gate/cursors.ts';
+import { monitorKey } from '../gate/records.ts';
 import { epochOf } from '../maintenance/zones.ts';
 import { placeNameOf, type SeeingProbe, seeingProbes } from '../probes/places.ts';
 import type { Check } from '../results/check.ts';
 import type { MonitorKey, Results } from '../results/reading.ts';
-import { monitorKey } from './queries.ts';
 
 /** Every single check of a monitor, newest first. */
 export const getMonitorChecks = handle(api)(

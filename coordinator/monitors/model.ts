@@ -16,7 +16,7 @@ import { hostAndPort } from '../../shared/checks/connection/config.ts';
 import { domainOf } from '../../shared/checks/domain/config.ts';
 import { isKind, type Kind, kinds } from '../../shared/checks/kinds.ts';
 import type { Json } from '../../shared/checks/result.ts';
-import { mayCheckEvery, type PlanName, plans } from '../organisations/plans.ts';
+import { mayCheckEvery, type PlanName, plans } from '../gate/plans.ts';
 import { domainFault, type Registries } from '../registrations/model.ts';
 import { type Checker, locate, refuseUnreachable } from './locations.ts';
 

@@ -11,11 +11,12 @@ import { deploysWithin } from '../events/queries.ts';
 import { handle } from '../gate/bind.ts';
 import { AlternateStatus, type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
 import { placedPageOf } from '../gate/cursors.ts';
+import { plans } from '../gate/plans.ts';
+import { monitorKey } from '../gate/records.ts';
 import { groupChoices, groupsAmong } from '../groups/queries.ts';
 import { newestPings } from '../heartbeats/queries.ts';
 import { sidesJson } from '../incidents/sides.ts';
 import { monitorMutes, mutedJson } from '../notifications/mute-queries.ts';
-import { plans } from '../organisations/plans.ts';
 import { checkersOf, placesAmong, placesOf } from '../probes/places.ts';
 import { yearSeries } from '../results/days.ts';
 import { type Percentiles, rawSeries, type SeriesRow } from '../results/series.ts';
@@ -31,7 +32,6 @@ import {
   insertPingTokens,
   isNameUsed,
   monitorById,
-  monitorKey,
   monitorsAt,
   monitorsForChange,
   pingTokenBox,

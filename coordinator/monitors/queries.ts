@@ -7,7 +7,6 @@ import { bytesText, insertRows, updateRows } from '../database/table.ts';
 import { inPages } from '../gate/cursors.ts';
 import { announceAliases, followHeartbeats } from '../heartbeats/alias-queries.ts';
 import { announceKeys, forgetUnderPingKeys } from '../heartbeats/ping-key-queries.ts';
-import type { MonitorKey } from '../results/reading.ts';
 import {
   changedColumns,
   insertedColumns,
@@ -316,19 +315,6 @@ export async function countMonitors(sql: Queryable, organisation: string): Promi
   return row?.count ?? 0;
 }
 
-/** Which of these ids are monitors of the organisation. */
-export async function monitorsAmong(
-  sql: Queryable,
-  organisation: string,
-  ids: readonly string[],
-): Promise<ReadonlySet<string>> {
-  if (ids.length === 0) return new Set();
-  const rows = await sql<{ id: string }[]>`
-    select id from monitors where organisation_id = ${organisation}
-      and id = any(${[...ids]}::uuid[])`;
-  return new Set(rows.map(({ id }) => id));
-}
-
 /** `words`: its group and tags, by which it is found too. */
 export function monitorChoices(
   sql: Queryable,
@@ -368,15 +354,4 @@ export async function isNameUsed(
       and name_folded = lower(${name}) limit 1`
     ).length > 0
   );
-}
-
-/** The running number that large tables use for it, and its partition. */
-export async function monitorKey(
-  sql: Queryable,
-  organisation: string,
-  id: string,
-): Promise<MonitorKey | undefined> {
-  const [row] = await sql<MonitorKey[]>`select key, partition from monitors
-    where organisation_id = ${organisation} and id = ${id}`;
-  return row;
 }

@@ -5,7 +5,7 @@ import { causeSentence } from '../../shared/checks/causes.ts';
 import { inTransaction } from '../database/sql.ts';
 import { handle } from '../gate/bind.ts';
 import { type Early, type OrganisationScope, orNotFound } from '../gate/context.ts';
-import { lockOrganisation } from '../organisations/queries.ts';
+import { lockOrganisation } from '../gate/records.ts';
 import { checkersOf } from '../probes/places.ts';
 import { draftMonitor, unsaved } from './model.ts';
 import { monitorForChange } from './queries.ts';

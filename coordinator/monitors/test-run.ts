@@ -63,3 +63,27 @@ export async function countTestRun(
   >`select count(*) as count from trials where organisation_id = ${organisation}`;
   return row?.count ?? 0;
 }
+
+/**
+ * Test runs of a config from every continent that could check it (rule 41). They open no incident
+ * and are not stored. app.ts passes this in, because it needs the bus.
+ */
+export type TestRunsPart = {
+  /**
+   * Returns the id by which to read the answers; undefined without a bus, and while too many test
+   * runs are under way.
+   */
+  readonly begin: (wanted: TestRunRequest) => string | undefined;
+  /**
+   * Resolves when there are more than `known` answers, the run is over, or the time is; undefined
+   * for another owner's test run, or an old one.
+   */
+  readonly hear: (
+    id: string,
+    of: TestRunOwner,
+    wait: TestRunWait,
+  ) => Promise<TestRunState | undefined>;
+};
+
+/** Without a bus, nothing can be tested. */
+export const noTestRuns: TestRunsPart = { begin: () => undefined, hear: async () => undefined };

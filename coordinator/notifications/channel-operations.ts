@@ -8,9 +8,8 @@ import { nameFrom } from '../../shared/base/names.ts';
 import { countMailsTo, postMail } from '../account-mail/queries.ts';
 import type { Queryable } from '../database/connect.ts';
 import { handle } from '../gate/bind.ts';
+import { mayManage } from '../gate/caller.ts';
 import {
-  type ChannelConfig,
-  type ChannelsPart,
   type Early,
   type InOrganisation,
   notFound,
@@ -18,14 +17,15 @@ import {
   orNotFound,
 } from '../gate/context.ts';
 import { beforeAll, pageOf } from '../gate/cursors.ts';
-import { groupChoices, groupsAmong } from '../groups/queries.ts';
-import { monitorChoices, monitorsAmong } from '../monitors/queries.ts';
-import { mayManage } from '../organisations/model.ts';
-import { enforceLimit } from '../organisations/plans.ts';
+import { enforceLimit } from '../gate/plans.ts';
+import { monitorsAmong } from '../gate/records.ts';
+import { groupsAmong } from '../groups/queries.ts';
 import { channelSecretsOf, type SecretsAtRest } from '../secrets/at-rest.ts';
+import type { ChannelsPart } from './channels.ts';
 import * as contract from './contract.ts';
 import { hoursFrom } from './hours.ts';
 import { wantsWarnings } from './kinds/index.ts';
+import type { ChannelConfig } from './kinds/types.ts';
 import { newSigningSecret } from './kinds/webhook.ts';
 import { delayFrom, isDelivering, reminderFrom } from './policy.ts';
 import {
@@ -424,19 +424,6 @@ export const deleteChannel = handle(api.deleteChannel)(async (context, { channel
   await remove(sql, organisation.id, id, new Date(now));
   note({ before: { kind: channel.kind, name: channel.name } });
 });
-
-export const getChannelChoices = handle(contract.getChannelChoices)(
-  async ({ sql, organisation }) => {
-    const [monitors, groups] = await Promise.all([
-      monitorChoices(sql, organisation.id),
-      groupChoices(sql, organisation.id),
-    ]);
-    return {
-      monitors: monitors.map(({ id, name, words }) => ({ id, name, words })),
-      groups: groups.map(({ id, name }) => ({ id, name })),
-    };
-  },
-);
 
 export const getChannel = handle(api.getChannel)(async (context, { channel_id: id }) =>
   channelRow(

@@ -1,5 +1,9 @@
+import type { OutputOf } from '../../shared/api/operation.ts';
+import type { listChannelKinds } from './contract.ts';
 import type { ChannelConfig, ChannelKind, Field } from './kinds/types.ts';
+import type { AlertLinks } from './links.ts';
 import type { Notification } from './message.ts';
+import type { Sender } from './transport.ts';
 
 /**
  * What follows from the fields of a kind: whether a config is valid, which parts of it are shown,
@@ -182,3 +186,60 @@ export function hostOf(kind: ChannelKind, settings: ChannelConfig): string | nul
     return null; // Settings that make no message say so when one is sent.
   }
 }
+
+type Kind = OutputOf<typeof listChannelKinds>['items'][number];
+
+/** The result of one message that was sent while the caller waits. */
+export type SendResult = {
+  readonly status: number | null;
+  readonly class: string;
+  readonly verdict: 'delivered' | 'retry' | 'refused';
+  readonly words: string | null;
+  readonly took_ms: number;
+};
+
+/**
+ * What operations need from the kinds of channels: their fields, validation of a config, its masked
+ * form, and a message that is really sent.
+ */
+export type ChannelsPart = {
+  readonly kinds: readonly Kind[];
+  /**
+   * Reads a config from what was sent; `stored`: the values behind masks. Undefined for an unknown
+   * kind.
+   */
+  readonly read: (
+    kind: string,
+    sent: Readonly<Record<string, unknown>>,
+    stored: ChannelConfig,
+  ) =>
+    | { readonly config: ChannelConfig }
+    | { readonly faults: { readonly [field: string]: string } }
+    | undefined;
+  readonly split: (
+    kind: string,
+    config: ChannelConfig,
+  ) => { readonly open: ChannelConfig; readonly secrets: ChannelConfig };
+  readonly shown: (kind: string, config: ChannelConfig) => ChannelConfig;
+  /**
+   * Where its messages go, so that messages to one host share one limit; null where that is
+   * unknown.
+   */
+  readonly host: (kind: string, config: ChannelConfig) => string | null;
+  readonly test: (
+    kind: string,
+    config: ChannelConfig,
+    /** `name`: null before the channel is saved. */
+    about: {
+      readonly key: string;
+      readonly name: string | null;
+      readonly channel: string | null;
+      readonly organisation: string;
+    },
+  ) => Promise<SendResult>;
+  /** Sends an event to a webhook, and ends within 15 seconds. */
+  readonly sendEvent: Sender['send'];
+  readonly links: AlertLinks;
+  /** What a browser needs in order to become a channel. */
+  readonly pushKey: () => Promise<string>;
+};

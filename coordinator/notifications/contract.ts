@@ -226,22 +226,6 @@ export const listChannelKinds = innerOperation({
   }),
 });
 
-const ChosenOut = object('ChannelChoiceOut', { id: uuid(), name: string() });
-const ChosenMonitorOut = object('ChannelMonitorChoiceOut', {
-  ...ChosenOut.shape,
-  words: string({ description: 'Its group and tags, by which it is found too.' }),
-});
-
-export const getChannelChoices = innerOperation({
-  id: 'getChannelChoices',
-  access: 'read',
-  summary: 'List the monitors and groups that a channel may be for',
-  response: object('ChannelChoicesOut', {
-    monitors: array(ChosenMonitorOut),
-    groups: array(ChosenOut),
-  }),
-});
-
 export const askMailbox = innerOperation({
   id: 'askMailbox',
   access: 'write',

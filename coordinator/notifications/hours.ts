@@ -1,6 +1,5 @@
 import { Refusal } from '../../shared/base/errors.ts';
-import { instantOf, localOf } from '../maintenance/zones.ts';
-import { timeZoneFrom } from '../organisations/model.ts';
+import { instantOf, localOf, timeZoneFrom } from '../maintenance/zones.ts';
 
 /**
  * When a channel may be notified (rule 36): spans of days of the week in a time zone. Monday is 1.

@@ -1,6 +1,6 @@
 import { createECDH, createHmac, timingSafeEqual } from 'node:crypto';
 import type { Queryable } from '../database/connect.ts';
-import type { AccountSecrets } from '../people/secrets.ts';
+import type { AccountSecrets } from '../secrets/account-secrets.ts';
 import { createKeptKey, type MasterKeys } from '../secrets/keys.ts';
 
 /**

@@ -11,7 +11,6 @@ import {
   settle,
 } from '../core/alerts.ts';
 import type { Queryable, Sql, Statement } from '../database/connect.ts';
-import type { Lease } from '../engine/queries.ts';
 import { jsonText } from '../incidents/writes.ts';
 import { coverOfMonitors } from '../maintenance/queries.ts';
 
@@ -233,6 +232,7 @@ export function createAlerter({ sql, clock, log, owner, known }: Dependencies): 
 }
 
 /** The partitions whose alerts this coordinator releases, unless another owns them by now. */
+type Lease = { readonly partition: number; readonly epoch: number };
 export type Owned = { readonly owner: string; readonly leases: readonly Lease[] };
 
 /** Due alerts of these partitions that are still held, after an id, oldest first. */

@@ -4,10 +4,15 @@ import type { Clock } from '../../shared/base/time.ts';
 import { createMailSender, type MailSender } from '../account-mail/sender.ts';
 import { type Config, dkimOf } from '../config.ts';
 import type { Sql } from '../database/connect.ts';
-import type { ChannelsPart } from '../gate/context.ts';
 import { type Figures, noFigures } from '../health/meters.ts';
 import { channelSecretsOf, type SecretsAtRest } from '../secrets/at-rest.ts';
-import { hostOf, maskedChannelConfig, readChannelConfig, splitChannelConfig } from './channels.ts';
+import {
+  type ChannelsPart,
+  hostOf,
+  maskedChannelConfig,
+  readChannelConfig,
+  splitChannelConfig,
+} from './channels.ts';
 import { classOf } from './deliver.ts';
 import { channelKinds, kindOf } from './kinds/index.ts';
 import { createAlertLinks, createVapidPair } from './links.ts';

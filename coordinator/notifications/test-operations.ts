@@ -2,12 +2,7 @@ import * as api from '../../shared/api/channels.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { handle } from '../gate/bind.ts';
-import {
-  type ChannelConfig,
-  type Early,
-  type OrganisationScope,
-  orNotFound,
-} from '../gate/context.ts';
+import { type Early, type OrganisationScope, orNotFound } from '../gate/context.ts';
 import {
   channelConfigFrom,
   isKnownMailbox,
@@ -15,6 +10,7 @@ import {
   refuseUnlessTheirs,
 } from './channel-operations.ts';
 import * as contract from './contract.ts';
+import type { ChannelConfig } from './kinds/types.ts';
 import { channelById, countTry, isSuppressed, ownMailbox } from './queries.ts';
 
 /** Sends before the transaction, because it may take ten seconds. */

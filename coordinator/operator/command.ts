@@ -3,8 +3,8 @@ import { type Operation, rawInput } from '../../shared/api/operation.ts';
 import { type Flag, flag } from '../../shared/client/arguments.ts';
 import { flagsOf } from '../../shared/client/commands.ts';
 import { operatorIn } from '../gate/caller.ts';
+import type { Gate } from '../gate/execute.ts';
 import type { OrganisationLookup } from '../gate/lookups.ts';
-import type { Gate } from '../gate/setup.ts';
 
 /**
  * What a command may use. Everything about users, monitors and probes goes through the gate; the

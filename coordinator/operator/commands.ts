@@ -8,11 +8,10 @@ import { isRecord } from '../../shared/base/json.ts';
 import { alone, flag } from '../../shared/client/arguments.ts';
 import { operatorIn } from '../gate/caller.ts';
 import { getPingAddress, rotatePingAddress } from '../monitors/contract.ts';
+import { endOrganisation } from '../offboarding/contract.ts';
 import {
   createOrganisation,
   createUser,
-  endOrganisation,
-  keepOrganisation,
   removeMember,
   setMemberRole,
 } from '../organisations/contract.ts';
@@ -29,6 +28,7 @@ import {
   trustProbe,
 } from '../probes/contract.ts';
 import { createToken, listTokens, revokeToken } from '../tokens/contract.ts';
+import { keepOrganisation } from '../web/contract.ts';
 import {
   type Action,
   type InstallationCommand,

@@ -11,17 +11,6 @@ export async function writeOperator(
   return (await sql`update users set is_operator = ${is_operator} where id = ${id}`).count > 0;
 }
 
-export async function isOperator(sql: Queryable, user: string): Promise<boolean> {
-  return (await sql`select 1 from users where id = ${user} and is_operator`).count > 0;
-}
-
-/** Like isOperator(), locked until the end of the transaction. */
-export async function lockOperator(sql: Queryable, user: string): Promise<boolean> {
-  return (
-    (await sql`select 1 from users where id = ${user} and is_operator for no key update`).count > 0
-  );
-}
-
 export type ListedOrganisation = {
   readonly id: string;
   readonly key: number;

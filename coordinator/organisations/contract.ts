@@ -2,7 +2,6 @@ import {
   array,
   boolean,
   dateTime,
-  dict,
   integer,
   maybe,
   nullable,
@@ -11,13 +10,7 @@ import {
   string,
   uuid,
 } from '../../shared/api/fields.ts';
-import { MuteOut } from '../../shared/api/notifications.ts';
-import {
-  innerOperation,
-  installationOperation,
-  page,
-  pageQuery,
-} from '../../shared/api/operation.ts';
+import { innerOperation, installationOperation } from '../../shared/api/operation.ts';
 import { OrganisationOut } from '../../shared/api/organisations.ts';
 
 /**
@@ -202,30 +195,6 @@ export const showOrganisation = innerOperation({
   }),
 });
 
-export const showFrame = innerOperation({
-  id: 'showFrame',
-  access: 'read',
-  summary: 'Get what every page says beside its own content',
-  response: object('FrameOut', {
-    /** A thousand when there are more. */
-    open_incidents: integer(),
-    mute: MuteOut,
-    delivery: object('DeliveryOut', {
-      channels: integer(),
-      can_deliver: boolean({
-        description: 'Also where there is nothing yet that an alert could be about.',
-      }),
-      failing: array(
-        object('FailingChannelOut', {
-          channel: uuid(),
-          name: string(),
-          obstacle: string({ description: '`mail_missing` or `failing`.' }),
-        }),
-      ),
-    }),
-  }),
-});
-
 export const showFirstSteps = innerOperation({
   id: 'showFirstSteps',
   access: 'read',
@@ -253,54 +222,4 @@ export const updateOrganisation = innerOperation({
   body: object('OrganisationChangeIn', { name: maybe(string()), time_zone: maybe(string()) }),
   response: object('ChangedOrganisationOut', { id: uuid(), name: string(), time_zone: string() }),
   refusals: ['name_invalid', 'time_zone_invalid'],
-});
-
-export const endOrganisation = innerOperation({
-  id: 'endOrganisation',
-  access: 'own',
-  dangerous: true,
-  summary:
-    'Delete the organisation and all its data after seven days; until then this can be undone',
-  body: object('EndIn', { name: string({ description: 'What it is called, to be sure.' }) }),
-  response: object('EndOut', {
-    id: uuid(),
-    ends_at: dateTime({ description: 'When it is deleted.' }),
-    paused: integer({}, { description: 'How many monitors are not checked any more.' }),
-  }),
-  refusals: ['name_invalid', 'organisation_ending'],
-});
-
-export const keepOrganisation = innerOperation({
-  id: 'keepOrganisation',
-  access: 'own',
-  whileEnding: true,
-  summary: 'Undo the deletion of the organisation',
-  response: object('KeptOut', {
-    id: uuid(),
-    resumed: integer({}, { description: 'How many monitors are checked again.' }),
-  }),
-  refusals: ['organisation_not_ending', 'organisation_ending'],
-});
-
-export const beginExport = innerOperation({
-  id: 'beginExport',
-  access: 'manage',
-  dangerous: true,
-  whileEnding: true,
-  summary: 'Export the organisation: list the parts of the export, and what is left out',
-  response: object('ExportOut', {
-    organisation: dict(),
-    parts: array(string()),
-    left_out: array(object('LeftOutOut', { what: string(), why: string() })),
-  }),
-});
-
-export const readExport = innerOperation({
-  id: 'readExport',
-  access: 'manage',
-  does: 'looks',
-  summary: 'Get a part of the export, a page at a time',
-  query: { ...pageQuery, part: string() },
-  response: page('ExportedOut', dict()),
-  refusals: ['request_malformed'],
 });

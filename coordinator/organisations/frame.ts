@@ -5,7 +5,7 @@ import { handle } from '../gate/bind.ts';
 import { ms } from '../maintenance/queries.ts';
 import { muteOf } from '../notifications/mute-queries.ts';
 import { obstacleOf } from '../notifications/policy.ts';
-import * as contract from './contract.ts';
+import * as contract from '../web/contract.ts';
 
 export const showFrame = handle(contract.showFrame)(
   async ({ sql, organisation, now, with: { door } }) => {

@@ -3,22 +3,15 @@ import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { isRecord } from '../../shared/base/json.ts';
 import { nameFrom } from '../../shared/base/names.ts';
-import type { Config } from '../../shared/checks/assignment.ts';
-import { splitSecrets } from '../../shared/checks/config.ts';
-import type { Kind } from '../../shared/checks/kinds.ts';
-import { postMail, postMails } from '../account-mail/queries.ts';
+import { postMail } from '../account-mail/queries.ts';
 import { hourly } from '../gate/attempts.ts';
 import { handle } from '../gate/bind.ts';
-import {
-  type ChannelConfig,
-  type GateDependencies,
-  type InOrganisation,
-  notFound,
-  orNotFound,
-} from '../gate/context.ts';
-import { afterAll, beforeAll, pageOf } from '../gate/cursors.ts';
-import { epochOf } from '../maintenance/zones.ts';
-import { ownersOf } from '../notifications/last-resort.ts';
+import { mayManage, type Role, roleFrom } from '../gate/caller.ts';
+import { type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
+import { afterAll, pageOf } from '../gate/cursors.ts';
+import { enforceLimit, planNamed, plans } from '../gate/plans.ts';
+import { createdAt } from '../gate/records.ts';
+import { epochOf, timeZoneFrom } from '../maintenance/zones.ts';
 import { insertFirstChannel } from '../notifications/queries.ts';
 import {
   countMembers,
@@ -32,43 +25,21 @@ import {
   memberByEmail,
   memberOf,
   membersOf,
-  ownName,
   useInvitation,
   userByEmail,
   writeRole,
 } from '../people/queries.ts';
 import { hashPassword } from '../people/secrets.ts';
 import { linkLifetimes } from '../people/sessions.ts';
-import { type DayRow, percentilesByHour } from '../results/days.ts';
 import { deleteTokensOf } from '../tokens/queries.ts';
 import { auditSentence, entrySentence, unlistedOperations } from './audit-sentences.ts';
 import * as contract from './contract.ts';
-import { beginEnding, undoEnding } from './deletion.ts';
-import {
-  type ExportedRow,
-  type ExportPart,
-  exportPage,
-  exportParts,
-  isExportPart,
-  maxRowsOf,
-} from './export.ts';
-import {
-  emailFrom,
-  isSameName,
-  keptMs,
-  mayManage,
-  passwordFrom,
-  type Role,
-  roleFrom,
-  timeZoneFrom,
-} from './model.ts';
+import { emailFrom, passwordFrom } from './model.ts';
 import { refuseLastOwner, refuseUnlessOwner } from './owners.ts';
-import { enforceLimit, planNamed, plans } from './plans.ts';
 import {
   type AuditRow,
   auditChoices,
   auditPage,
-  createdAt,
   firstStepsOf,
   insertOrganisation,
   usageOf,
@@ -269,147 +240,6 @@ export const listMembers = handle(contract.listMembers)(async ({ sql, organisati
     joined_at: created_at.toISOString(),
   })),
 }));
-
-/**
- * From now on the organisation is read-only, and nothing is checked or notified; after some days
- * housekeeping deletes it.
- */
-export const endOrganisation = handle(contract.endOrganisation)(async (context, { name }) => {
-  const { sql, organisation, caller, now, note } = context;
-  if (!isSameName(name, organisation.name))
-    throw new Refusal('name_invalid', {
-      name: `the name does not match; type ${organisation.name}`,
-    });
-  const endsAt = new Date(now + keptMs);
-  const paused = await beginEnding(sql, {
-    organisation: organisation.id,
-    user: caller.user,
-    at: new Date(now),
-    endsAt,
-  });
-  await mailOwners(context, 'ends', endsAt);
-  note({ before: { ends_at: null }, after: { ends_at: endsAt.toISOString(), paused } });
-  return { id: organisation.id, ends_at: endsAt.toISOString(), paused };
-});
-
-/** All owners are notified, whoever did it. */
-async function mailOwners(
-  { sql, organisation: { id, name, time_zone }, caller, now }: InOrganisation,
-  what: 'ends' | 'kept',
-  endsAt: Date,
-): Promise<void> {
-  const by = caller.user === null ? null : ((await ownName(sql, caller.user)) ?? null);
-  const about = { what, organisation: name, by, ends_at: endsAt.toISOString(), time_zone };
-  const owners = (await ownersOf(sql, [id])).get(id) ?? [];
-  await postMails(
-    sql,
-    owners.map((recipient) => ({ kind: 'organisation', recipient, about, at: new Date(now) })),
-  );
-}
-
-export const keepOrganisation = handle(contract.keepOrganisation)(async (context) => {
-  const { sql, organisation, now, note } = context;
-  if (organisation.ends_at === null)
-    throw new Refusal(
-      'organisation_not_ending',
-      `Nobody wants ${organisation.name} to be deleted.`,
-    );
-  const endsAt = new Date(organisation.ends_at);
-  const resumed = await undoEnding(sql, organisation.id, new Date(now));
-  if (resumed === undefined)
-    throw new Refusal(
-      'organisation_ending',
-      `The days in which ${organisation.name} could be kept are over; it is being deleted.`,
-    );
-  await mailOwners(context, 'kept', endsAt);
-  note({ before: { ends_at: endsAt.toISOString() }, after: { ends_at: null, resumed } });
-  return { id: organisation.id, resumed };
-});
-
-const leftOut = [
-  {
-    what: 'secrets',
-    why: 'Passwords, keys, tokens and addresses of heartbeats are kept encrypted or as fingerprints; *** replaces them.',
-  },
-  {
-    what: 'results',
-    why: 'Single results are kept for some days only, and `GET /api/v1/monitors/{id}/checks` lists them; the figures of each hour are in response_percentiles or response_times, of the last days in both.',
-  },
-  {
-    what: 'sessions, second factors and passkeys of members',
-    why: 'They belong to the people, not to the organisation.',
-  },
-  { what: 'subscribers of status pages', why: 'Their addresses were given for one page alone.' },
-  {
-    what: 'logos of status pages',
-    why: 'A picture is no text; each is at the address of its page.',
-  },
-  {
-    what: 'invitations, links to incidents, and attempts at sending',
-    why: 'They are of the moment, and open doors.',
-  },
-  {
-    what: 'events, and what was sent to webhooks',
-    why: 'GET /api/v1/events lists them for 90 days, and the log of a webhook for 14.',
-  },
-  { what: 'what was deleted', why: 'It is gone.' },
-];
-
-/** Writes the audit entry of an export. */
-export const beginExport = handle(contract.beginExport)(async ({ sql, organisation, note }) => {
-  const { id, name, plan, time_zone } = organisation;
-  note({ after: { parts: exportParts } });
-  return {
-    organisation: {
-      id,
-      name,
-      plan,
-      time_zone,
-      created_at: (await createdAt(sql, id)).toISOString(),
-    },
-    parts: exportParts,
-    left_out: leftOut,
-  };
-});
-
-export const readExport = handle(contract.readExport)(
-  async ({ sql, organisation, with: dependencies }, input) => {
-    const { part } = input;
-    if (!isExportPart(part))
-      throw new Refusal('request_malformed', { part: `must be one of ${exportParts.join(', ')}.` });
-    return pageOf(
-      dependencies.cursors,
-      ['export', organisation.id, part],
-      { ...input, limit: maxRowsOf(part, input.limit) },
-      (from, limit) => exportPage(sql, organisation.id, part, from ?? beforeAll, limit),
-      (row) => masked(dependencies, part, row),
-    );
-  },
-);
-
-/**
- * A secret that was stored before its field counted as secret is masked, too. The columns are those
- * of `organisations/export.ts`.
- */
-function masked(
-  { channels, results }: Pick<GateDependencies, 'channels' | 'results'>,
-  part: ExportPart,
-  { key, row }: ExportedRow,
-): ExportedRow['row'] {
-  if (part === 'monitors')
-    return { ...row, config: splitSecrets(row.type as Kind, row.config as Config).open };
-  if (part === 'channels')
-    return { ...row, config: channels.shown(String(row.kind), row.config as ChannelConfig) };
-  if (part === 'response_percentiles') {
-    const { monitor, days } = row;
-    const report = (day: number, fault: string) => results.reportDay(key, day, fault);
-    return {
-      monitor,
-      hours: (days as DayRow[]).flatMap((each) => percentilesByHour(each, report)),
-    };
-  }
-  return row;
-}
 
 export const listAudit = handle(api.listAudit)(
   async ({ sql, organisation, with: { cursors } }, input) => {

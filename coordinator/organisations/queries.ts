@@ -1,30 +1,9 @@
 import type { Queryable } from '../database/connect.ts';
 import { searchText } from '../database/sql.ts';
+import type { AuditEntry } from '../gate/audit.ts';
+import type { Counted } from '../gate/plans.ts';
+import type { NewOrganisation, OrganisationRow } from '../gate/records.ts';
 import { windowsNotOver } from '../maintenance/queries.ts';
-import type { Counted, PlanName } from './plans.ts';
-
-export type AuditEntry = {
-  readonly at: Date;
-  readonly organisation: string | null;
-  readonly user: string | null;
-  /** Used where there is no user. */
-  readonly who: string;
-  readonly through: 'page' | 'api' | 'assistant' | 'operator';
-  readonly token_name: string | null;
-  readonly operation: string;
-  readonly changed: Readonly<Record<string, unknown>>;
-  readonly address: string | null;
-};
-
-/** Stores the user's address of this moment: a later change of it changes nothing here. */
-export async function insertAudit(sql: Queryable, entry: AuditEntry): Promise<void> {
-  const { at, organisation, user, who, through, token_name, operation, changed, address } = entry;
-  await sql`insert into audit_log (at, organisation_id, user_id, who, through, token_name,
-    operation, changed, address)
-    values (${at}, ${organisation}, ${user},
-      coalesce((select email from users where id = ${user}), ${who}), ${through}, ${token_name},
-      ${operation}, ${JSON.stringify(changed)}::text::jsonb, ${address})`;
-}
 
 export type AuditRow = Omit<AuditEntry, 'organisation' | 'user'> & {
   readonly key: number;
@@ -95,18 +74,6 @@ export async function forgetAudit(sql: Queryable, before: Date): Promise<void> {
   await sql`delete from audit_log where at < ${before}`;
 }
 
-export type NewOrganisation = {
-  readonly id: string;
-  readonly name: string;
-  readonly plan: PlanName;
-  readonly time_zone: string;
-};
-
-export type OrganisationRow = NewOrganisation & {
-  /** When it will be deleted, in milliseconds; null: no one asked for deletion. */
-  readonly ends_at: number | null;
-};
-
 export async function insertOrganisation(
   sql: Queryable,
   { id, name, plan, time_zone }: NewOrganisation,
@@ -115,43 +82,12 @@ export async function insertOrganisation(
     values (${id}, ${name}, ${plan}, ${time_zone})`;
 }
 
-export async function organisationById(
-  sql: Queryable,
-  id: string,
-): Promise<OrganisationRow | undefined> {
-  const [row] = await sql<
-    OrganisationRow[]
-  >`select ${columns(sql)} from organisations o where o.id = ${id}`;
-  return row;
-}
-
-function columns(sql: Queryable) {
-  return sql`o.id, o.name, o.plan, o.time_zone, (extract(epoch from o.ends_at) * 1000)::float8 as ends_at`;
-}
-
-/**
- * Organisations of this name, without case: at most two; one with the same spelling comes first.
- */
-export function organisationsNamed(sql: Queryable, name: string): Promise<OrganisationRow[]> {
-  return sql<
-    OrganisationRow[]
-  >`select ${columns(sql)} from organisations o where lower(o.name) = lower(${name})
-    order by o.name = ${name} desc, o.key limit 2`;
-}
-
 export async function writeOrganisation(
   sql: Queryable,
   id: string,
   { name, time_zone }: Pick<OrganisationRow, 'name' | 'time_zone'>,
 ): Promise<void> {
   await sql`update organisations set name = ${name}, time_zone = ${time_zone} where id = ${id}`;
-}
-
-export async function createdAt(sql: Queryable, id: string): Promise<Date> {
-  const [row] = await sql<
-    { created_at: Date }[]
-  >`select created_at from organisations where id = ${id}`;
-  return row?.created_at ?? new Date(0);
 }
 
 export type Usage = Readonly<Record<Counted, number>>;
@@ -210,57 +146,3 @@ export async function firstStepsOf(sql: Queryable, id: string): Promise<FirstSte
 export async function writeFirstStepsHidden(sql: Queryable, id: string, at: Date): Promise<void> {
   await sql`update organisations set first_steps_hidden_at = ${at} where id = ${id}`;
 }
-
-/**
- * One writer per organisation at a time, until the end of the transaction. Counts stay true (plan
- * limits), and keys of its rows grow in the order of commit, so that pages by key skip nothing.
- */
-export async function lockOrganisation(
-  sql: Queryable,
-  id: string,
-): Promise<OrganisationRow | undefined> {
-  const [row] = await sql<OrganisationRow[]>`
-    select ${columns(sql)} from organisations o where o.id = ${id} for no key update`;
-  return row;
-}
-
-/**
- * For a call that must not run twice at once on any coordinator: whether no other transaction works
- * on the call of this number. If one does, this neither waits nor locks. The end of the
- * transaction, in any case, releases the call.
- */
-export async function lockOrganisationForCall(
-  sql: Queryable,
-  id: string,
-  number: bigint,
-): Promise<{ readonly isFree: boolean; readonly organisation: OrganisationRow | undefined }> {
-  const [row] = await sql<
-    (OrganisationRow & { readonly is_free: boolean; readonly is_there: boolean })[]
-  >`
-    with claim as materialized (select pg_try_advisory_xact_lock(${String(number)}::bigint) as is_free)
-    select c.is_free, o.id is not null as is_there, o.* from claim c left join lateral (
-      select ${columns(sql)} from organisations o where o.id = ${id}
-        and c.is_free for no key update) o on true`;
-  if (row === undefined) return { isFree: false, organisation: undefined };
-  const { is_free: isFree, is_there, ...organisation } = row;
-  return { isFree, organisation: is_there ? organisation : undefined };
-}
-
-/** The organisation that something belongs to, for an operator who knows only its id. */
-export const ownerOf = {
-  monitor: async (sql: Queryable, id: string) =>
-    (await sql<Owner[]>`select organisation_id from monitors where id = ${id}`)[0]?.organisation_id,
-  incident: async (sql: Queryable, id: string) =>
-    (await sql<Owner[]>`select organisation_id from incidents where id = ${id}`)[0]
-      ?.organisation_id,
-  channel: async (sql: Queryable, id: string) =>
-    (
-      await sql<
-        Owner[]
-      >`select organisation_id from channels where id = ${id} and deleted_at is null`
-    )[0]?.organisation_id,
-  token: async (sql: Queryable, id: string) =>
-    (await sql<Owner[]>`select organisation_id from tokens where id = ${id}`)[0]?.organisation_id,
-} as const;
-
-type Owner = { readonly organisation_id: string };

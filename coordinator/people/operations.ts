@@ -5,8 +5,9 @@ import { postMail } from '../account-mail/queries.ts';
 import { handle } from '../gate/bind.ts';
 import { notFound } from '../gate/context.ts';
 import { deadLink } from '../gate/roles.ts';
+import { timeZoneFrom } from '../maintenance/zones.ts';
 import { insertFirstChannel } from '../notifications/queries.ts';
-import { emailFrom, passwordFrom, planOfAnother, timeZoneFrom } from '../organisations/model.ts';
+import { emailFrom, passwordFrom, planOfAnother } from '../organisations/model.ts';
 import { insertOrganisation } from '../organisations/queries.ts';
 import * as contract from './contract.ts';
 import {

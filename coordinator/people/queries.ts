@@ -1,8 +1,8 @@
 import { Refusal } from '../../shared/base/errors.ts';
 import { storable } from '../../shared/base/names.ts';
 import { isViolationOf, type Queryable } from '../database/connect.ts';
-import type { Role } from '../organisations/model.ts';
-import type { PlanName } from '../organisations/plans.ts';
+import type { Role } from '../gate/caller.ts';
+import type { PlanName } from '../gate/plans.ts';
 
 /**
  * What people got a link for: pending accounts, proofs of an address, new passwords. Each link is
@@ -412,13 +412,6 @@ export async function userByEmail(sql: Queryable, email: string): Promise<UserRo
     UserRow[]
   >`select id, email from users where lower(email) = lower(${email})`;
   return row;
-}
-
-/**
- * Locks a user's own data, so that changes run one at a time. False when the user no longer exists.
- */
-export async function lockUser(sql: Queryable, id: string): Promise<boolean> {
-  return (await sql`select 1 from users where id = ${id} for no key update`).count > 0;
 }
 
 /** The user of an address, with the data to verify their password. */

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
 import type { Queryable } from '../database/connect.ts';
-import type { AccountSecrets } from './secrets.ts';
+import type { AccountSecrets } from '../secrets/account-secrets.ts';
 
 /**
  * Recovery codes on paper, for people who lost their phone. Only fingerprints are stored, each

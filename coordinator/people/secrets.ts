@@ -1,57 +1,6 @@
-import { argon2, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 import pLimit from 'p-limit';
-import type { Sql } from '../database/connect.ts';
-import { createKeptKey, type MasterKeys } from '../secrets/keys.ts';
-
-/**
- * Temporary secrets of users: the text in a cookie or a link. Only its fingerprint is stored, and
- * it is valid for its kind only.
- */
-export type SecretKind =
-  | 'session'
-  | 'sign-in link'
-  | 'second step'
-  | 'sign-up'
-  | 'invitation'
-  | 'e-mail'
-  | 'e-mail kept'
-  | 'channel'
-  | 'password reset'
-  | 'recovery code'
-  | 'passkey challenge'
-  | 'page entry'
-  | 'page opt-in'
-  | 'page leaving'
-  | 'page webhook'
-  | 'page row'
-  | 'join token'
-  | 'attempt'
-  | 'call';
-
-export type AccountSecrets = {
-  /** 256 random bits, shown to one person once. */
-  readonly mint: (
-    kind: SecretKind,
-  ) => Promise<{ readonly text: string; readonly fingerprint: Buffer }>;
-  readonly fingerprint: (kind: SecretKind, text: string) => Promise<Buffer>;
-};
-
-/** Uses a key that outlives SECRET_KEY; otherwise replacing SECRET_KEY would sign everyone out. */
-export function createAccountSecrets(sql: Sql, keys: MasterKeys): AccountSecrets {
-  const key = createKeptKey(sql, keys, 'account secrets');
-  const fingerprint: AccountSecrets['fingerprint'] = async (kind, text) =>
-    createHmac('sha256', await key())
-      .update(`${kind} ${text}`)
-      .digest();
-  return {
-    mint: async (kind) => {
-      const text = randomBytes(32).toString('base64url');
-      return { text, fingerprint: await fingerprint(kind, text) };
-    },
-    fingerprint,
-  };
-}
 
 /**
  * OWASP's minimum for argon2id; each hash takes 19 MiB and about 35 ms of a core, so the number of

@@ -1,11 +1,11 @@
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
-import type { AnonymousCaller, Caller, Person } from '../gate/caller.ts';
+import type { AnonymousCaller, Person, Role, SignedIn } from '../gate/caller.ts';
 import { createLastUses } from '../gate/lookups.ts';
-import type { Role } from '../organisations/model.ts';
-import type { PlanName } from '../organisations/plans.ts';
-import type { AccountSecrets } from './secrets.ts';
+import type { PlanName } from '../gate/plans.ts';
+import type { AccountSecrets } from '../secrets/account-secrets.ts';
+import { sessionCookieOf } from '../web/cookies.ts';
 
 /** How long users stay signed in, and for how long a proof of identity counts. */
 
@@ -16,8 +16,6 @@ const day = 86_400_000;
 export const idleMs = 7 * day;
 /** The maximum age of a session, however much it is used. */
 export const oldestMs = 30 * day;
-/** How long a password (or its replacement) counts for dangerous operations. */
-const provenMs = 15 * minute;
 
 export function isOver(
   session: { readonly created_at: Date; readonly last_used_at: Date },
@@ -26,10 +24,6 @@ export function isOver(
   return (
     now - session.last_used_at.getTime() >= idleMs || now - session.created_at.getTime() >= oldestMs
   );
-}
-
-export function isProven(proven_at: number, now: number): boolean {
-  return now - proven_at < provenMs;
 }
 
 /** How long links and half-done operations are valid. */
@@ -43,17 +37,6 @@ export const linkLifetimes = {
   passkey: 5 * minute,
 } as const;
 
-/**
- * The cookie of a session. The API accepts it as a parameter and ignores it, so that another site's
- * page cannot use it there.
- */
-export const sessionCookie = 'svc_session';
-
-/** Over https, no other host of our domain can set a cookie of this name. */
-export function sessionCookieOf(isSecure: boolean): string {
-  return isSecure ? `__Host-${sessionCookie}` : sessionCookie;
-}
-
 /** The value of a Set-Cookie header. */
 export function setSessionCookie(text: string, isSecure: boolean): string {
   return `${sessionCookieOf(isSecure)}=${text}; Max-Age=${oldestMs / 1000}; ${attributes(isSecure)}`;
@@ -65,15 +48,6 @@ function attributes(isSecure: boolean): string {
 
 export function endSessionCookie(isSecure: boolean): string {
   return `${sessionCookieOf(isSecure)}=; Max-Age=0; ${attributes(isSecure)}`;
-}
-
-/** The value of a name in a Cookie header. */
-export function cookieNamed(name: string, header: string | undefined): string | undefined {
-  for (const pair of (header ?? '').split(';')) {
-    const [key = '', ...value] = pair.split('=');
-    if (key.trim() === name) return value.join('=').trim();
-  }
-  return undefined;
 }
 
 /**
@@ -202,12 +176,6 @@ export async function writeSessionUses(
       address text)
     where s.id = u.id and s.last_used_at < u.at`;
 }
-
-/**
- * A signed-in user. `caller` is how they call the gate in the organisation that their session
- * chose; null without any organisation.
- */
-export type SignedIn = { readonly person: Person; readonly caller: Caller | null };
 
 export type Sessions = {
   /**

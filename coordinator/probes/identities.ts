@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { createRecentCache } from '../../shared/base/async.ts';
+import type { Continent } from '../../shared/base/continents.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import { announcementKeys } from '../../shared/bus/announcement.ts';
@@ -273,3 +274,59 @@ export async function pushRevocations(
       `the bus did not take the revocations: ${read.error?.description ?? 'no reason given'}`,
     );
 }
+
+/**
+ * What operations may do to probes. Each runs inside the caller's transaction, so that a plan's
+ * limit is counted under its lock, and leaves an outbox row; the bus gets it right after the
+ * commit. app.ts passes it in, because it needs the keys of the bus.
+ */
+export type NewProbe = {
+  readonly name: string;
+  readonly continent: Continent;
+  /** The only organisation whose monitors it checks; null for a public probe. */
+  readonly organisation: string | null;
+  /** Where on its continent a public one is. */
+  readonly region?: string | null;
+};
+
+/**
+ * What a host receives when it becomes a probe: all addresses, and the permissions of its key.
+ * Nothing of it is secret.
+ */
+export type Welcome = {
+  readonly nats_url: string;
+  readonly nats_ca: string | null;
+  readonly jwt: string;
+  readonly anchors: readonly string[];
+  /** The keys that verify announcements of the coordinators. */
+  readonly signing_keys: readonly string[];
+};
+
+export type ProbesPart = {
+  /**
+   * @throws Refusal `name_taken`. The credentials (the text of a NATS credentials file) are shown
+   * once and not stored.
+   */
+  readonly createProbe: (
+    sql: Queryable,
+    probe: NewProbe,
+  ) => Promise<{ readonly id: string; readonly credentials: string }>;
+  /** Whether the holder of this key signed the token. */
+  readonly isEnrolmentProof: (key: string, proof: string, token: string) => boolean;
+  /** Creates a probe that made its key itself. @throws Refusal `name_taken`. */
+  readonly enrolProbe: (
+    sql: Queryable,
+    probe: NewProbe & { readonly place: string | null },
+    key: string,
+  ) => Promise<{ readonly id: string }>;
+  readonly welcome: (id: string, probe: NewProbe, key: string) => Welcome;
+  /**
+   * Creates new credentials; the old ones stay valid for a day. @throws Refusal `probe_not_found`.
+   */
+  readonly rotateProbe: (
+    sql: Queryable,
+    id: string,
+  ) => Promise<{ readonly id: string; readonly credentials: string }>;
+  /** Its connection is closed within a second of the commit. @throws Refusal `probe_not_found`. */
+  readonly revokeProbe: (sql: Queryable, id: string) => Promise<void>;
+};

@@ -6,9 +6,9 @@ import { isForSome, kinds } from '../../shared/checks/kinds.ts';
 import { handle } from '../gate/bind.ts';
 import { type InOrganisation, orNotFound } from '../gate/context.ts';
 import { placedPageOf } from '../gate/cursors.ts';
+import { enforceLimit } from '../gate/plans.ts';
+import { lockOrganisation } from '../gate/records.ts';
 import { endNotice } from '../health/notices.ts';
-import { enforceLimit } from '../organisations/plans.ts';
-import { lockOrganisation } from '../organisations/queries.ts';
 import * as contract from './contract.ts';
 import { regionFrom, writeRegion } from './places.ts';
 import {

@@ -1,7 +1,7 @@
 import { domainOf } from '../../shared/checks/domain/config.ts';
 import { handle } from '../gate/bind.ts';
 import { orNotFound } from '../gate/context.ts';
-import { monitorKey } from '../monitors/queries.ts';
+import { monitorKey } from '../gate/records.ts';
 import * as contract from './contract.ts';
 import { domainMonitors, registrationsOf } from './queries.ts';
 

@@ -1,4 +1,4 @@
-import { array, nullable, object, optional, string } from '../../shared/api/fields.ts';
+import { array, nullable, object, optional, string, uuid } from '../../shared/api/fields.ts';
 import { innerOperation } from '../../shared/api/operation.ts';
 
 const FoundOut = object('FoundOut', {
@@ -33,4 +33,21 @@ export const listRecent = innerOperation({
   summary: 'List the monitors and incidents of these ids, in their order',
   query: { ids: string({ description: 'Separated by dots; what is no id of ours is left out.' }) },
   response: FoundOut,
+});
+
+const ChosenOut = object('ChannelChoiceOut', { id: uuid(), name: string() });
+
+const ChosenMonitorOut = object('ChannelMonitorChoiceOut', {
+  ...ChosenOut.shape,
+  words: string({ description: 'Its group and tags, by which it is found too.' }),
+});
+
+export const getChannelChoices = innerOperation({
+  id: 'getChannelChoices',
+  access: 'read',
+  summary: 'List the monitors and groups that a channel may be for',
+  response: object('ChannelChoicesOut', {
+    monitors: array(ChosenMonitorOut),
+    groups: array(ChosenOut),
+  }),
 });

@@ -6,10 +6,10 @@ import { nameFrom } from '../../shared/base/names.ts';
 import { handle } from '../gate/bind.ts';
 import { notFound, orNotFound } from '../gate/context.ts';
 import { beforeAll, pageOf, placedPageOf } from '../gate/cursors.ts';
+import { enforceLimit } from '../gate/plans.ts';
 import { groupById } from '../groups/queries.ts';
 import { incidentById } from '../incidents/queries.ts';
 import { monitorById } from '../monitors/queries.ts';
-import { enforceLimit } from '../organisations/plans.ts';
 import { hashPassword, verifyPassword } from '../people/secrets.ts';
 import * as contract from './contract.ts';
 import {

@@ -1,6 +1,6 @@
 import type { Queryable } from '../database/connect.ts';
-import type { Role, Scope } from '../organisations/model.ts';
-import type { PlanName } from '../organisations/plans.ts';
+import type { Role, Scope } from '../gate/caller.ts';
+import type { PlanName } from '../gate/plans.ts';
 
 /** A token with everything that a call depends on, as it is now. */
 export type TokenHolder = {

@@ -1,6 +1,6 @@
 import { handle } from '../gate/bind.ts';
 import { orNotFound } from '../gate/context.ts';
-import { monitorKey } from '../monitors/queries.ts';
+import { monitorKey } from '../gate/records.ts';
 import * as contract from './contract.ts';
 import { certificatesByEnd } from './queries.ts';
 

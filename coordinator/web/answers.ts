@@ -3,13 +3,12 @@ import { Refusal } from '../../shared/base/errors.ts';
 import { isRecord } from '../../shared/base/json.ts';
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
-import type { AnonymousCaller } from '../gate/caller.ts';
+import type { AnonymousCaller, SignedIn } from '../gate/caller.ts';
+import type { Gate } from '../gate/execute.ts';
 import { isAllowed } from '../gate/roles.ts';
-import type { Gate } from '../gate/setup.ts';
-import { cookieNamed, type Sessions, type SignedIn, sessionCookieOf } from '../people/sessions.ts';
 import { asking, askingOnce, asksOf } from './asking.ts';
 import type { AssetStore } from './assets.ts';
-import { cookie, cookieOf, recentCookie } from './cookies.ts';
+import { cookie, cookieOf, recentCookie, sessionCookieOf } from './cookies.ts';
 import { failureAnswer, foreignAnswer, noOrganisationAnswer, notFoundAnswer } from './failures.ts';
 import { formFrom, Multipart, noForm } from './form-data.ts';
 import { type FrameData, frameOf, managerOf } from './framing.ts';
@@ -38,7 +37,7 @@ export type WebDependencies = {
     Gate,
     'execute' | 'executeOnce' | 'executeForPerson' | 'executeForVisitor' | 'executeForOperator'
   >;
-  readonly authenticate: Sessions['authenticate'];
+  readonly authenticate: (visitor: AnonymousCaller) => Promise<SignedIn | undefined>;
   readonly instruments: PageDependencies;
   readonly changes: ChangeStream;
   readonly clock: Clock;
@@ -203,7 +202,7 @@ function fromOf(web: Answering, { ip, headers }: FastifyRequest): AnonymousCalle
   return {
     address: ip,
     device: headers['user-agent'] ?? '',
-    cookie: cookieNamed(sessionCookieOf(isSecure(web)), headers.cookie),
+    cookie: cookieOf(headers.cookie, sessionCookieOf(isSecure(web))),
   };
 }
 

@@ -7,7 +7,7 @@ import {
 } from '../../shared/api/operation.ts';
 import type { Answered } from '../gate/bind.ts';
 import type { Caller } from '../gate/caller.ts';
-import type { Gate } from '../gate/setup.ts';
+import type { Gate } from '../gate/execute.ts';
 import type { Form } from './form-data.ts';
 import type { Ask } from './page.ts';
 

@@ -69,3 +69,14 @@ export function isFromHere(
     (URL.canParse(baseUrl) && origin === new URL(baseUrl).origin) || new URL(origin).host === host
   );
 }
+
+/**
+ * The cookie of a session. The API accepts it as a parameter and ignores it, so that another site's
+ * page cannot use it there.
+ */
+export const sessionCookie = 'svc_session';
+
+/** Over https, no other host of our domain can set a cookie of this name. */
+export function sessionCookieOf(isSecure: boolean): string {
+  return isSecure ? `__Host-${sessionCookie}` : sessionCookie;
+}

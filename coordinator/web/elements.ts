@@ -1,14 +1,12 @@
 import { encode } from 'uqr';
-import type { OutputOf } from '../../shared/api/operation.ts';
 import { durationText } from '../../shared/base/time.ts';
-import type { getChannelChoices } from '../notifications/contract.ts';
 import { choiceField, type FormState } from './forms.ts';
 import { type Html, html, type IconName, icon, type Part, safeUrl } from './html.ts';
 
+/** `words`: what else it is found by. */
+type Item = { readonly id: string; readonly name: string; readonly words?: string };
 /** The choices, by name. */
-export type Choices = OutputOf<typeof getChannelChoices>;
-
-type Item = Choices['groups'][number] & { readonly words?: string };
+export type Choices = { readonly monitors: readonly Item[]; readonly groups: readonly Item[] };
 
 /**
  * Groups and monitors to tick. `first`: the ids that were ticked when the form was opened; they

@@ -1,9 +1,8 @@
 import { unmuteAlerts } from '../../shared/api/notifications.ts';
 import { isId } from '../../shared/base/crypto.ts';
-import { showManager } from '../configuration/contract.ts';
 import type { Caller } from '../gate/caller.ts';
 import { isAllowed } from '../gate/roles.ts';
-import { keepOrganisation, showFrame } from '../organisations/contract.ts';
+import { keepOrganisation, showFrame, showManager } from './contract.ts';
 import type { Frame } from './layout.ts';
 import type { Ask } from './page.ts';
 

@@ -1,8 +1,7 @@
 import type { OutputOf } from '../../shared/api/operation.ts';
-import type { Caller } from '../gate/caller.ts';
-import type { showFrame } from '../organisations/contract.ts';
-import type { SignedIn } from '../people/sessions.ts';
+import type { Caller, SignedIn } from '../gate/caller.ts';
 import type { Assets } from './assets.ts';
+import type { showFrame } from './contract.ts';
 import { hiddenField } from './forms.ts';
 import { type Html, html, type IconName, icon, safeUrl } from './html.ts';
 import { managedNotice } from './managed.ts';

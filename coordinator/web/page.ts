@@ -1,10 +1,6 @@
 import type { InputOf, Operation, OutputOf } from '../../shared/api/operation.ts';
-import type { Consents } from '../assistants/oauth-routes.ts';
-import type { AnonymousCaller, Caller } from '../gate/caller.ts';
+import type { AnonymousCaller, Caller, SignedIn } from '../gate/caller.ts';
 import type { AccessRule } from '../gate/roles.ts';
-import type { ServiceRecordRow } from '../health/service-record.ts';
-import type { Shares } from '../incidents/shared-link.ts';
-import type { SignedIn } from '../people/sessions.ts';
 import { cookie, cookieOf } from './cookies.ts';
 import { type Form, noForm } from './form-data.ts';
 import { attempt, type FormState, freshForm } from './forms.ts';
@@ -39,23 +35,17 @@ export function isAccountPath(url: string): boolean {
 }
 
 /**
- * What pages need besides operations, as functions that app.ts passes in. A page that needs another
- * one adds it here.
+ * What pages need besides operations, as functions that app.ts passes in. What a subject's pages need
+ * is added in pages.ts.
  */
-export type PageDependencies = {
+export interface PageDependencies {
   /** The base URL of the service, without a trailing slash. */
   readonly baseUrl: () => string;
-  /** What a shared link shows; undefined when it was ended, or never existed. */
-  readonly readShare: Shares['read'];
-  /** The service record; undefined for readers without access. */
-  readonly ownRecord: (isSignedIn: boolean) => ServiceRecordRow | undefined;
   /** Whether the lists of public probes are there for anyone. */
   readonly identifiesProbes: boolean;
   /** Whom to tell of a vulnerability. */
   readonly securityContact: string | undefined;
-  /** Assistants that ask for access. */
-  readonly consents: Consents;
-};
+}
 
 /** The reader's preferences, stored in their browser. */
 export const themes = ['light', 'dark'] as const;

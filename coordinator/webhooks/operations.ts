@@ -4,6 +4,7 @@ import { Refusal } from '../../shared/base/errors.ts';
 import { eventCursors } from '../events/position.ts';
 import { hourly } from '../gate/attempts.ts';
 import { handle } from '../gate/bind.ts';
+import { mayManage } from '../gate/caller.ts';
 import {
   type Context,
   type Early,
@@ -12,12 +13,11 @@ import {
   orNotFound,
 } from '../gate/context.ts';
 import { afterAll, beforeAll, pageOf } from '../gate/cursors.ts';
+import { enforceLimit } from '../gate/plans.ts';
 import { epochOf } from '../maintenance/zones.ts';
 import { challenge } from '../notifications/challenge.ts';
 import { newSigningSecret, signedPost } from '../notifications/kinds/webhook.ts';
 import { countTry } from '../notifications/queries.ts';
-import { mayManage } from '../organisations/model.ts';
-import { enforceLimit } from '../organisations/plans.ts';
 import {
   attempted,
   maskedUrl,

@@ -3,6 +3,7 @@
  * step once and reported as soon as it is done; then a link that signs the owner in. An interrupted
  * start continues where it was.
  */
+
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { readConfig } from '../../coordinator/config.ts';
@@ -10,8 +11,8 @@ import { connect } from '../../coordinator/database/connect.ts';
 import { migrate } from '../../coordinator/database/migrate.ts';
 import { connectionFault } from '../../coordinator/database/startup.ts';
 import { operatorIn } from '../../coordinator/gate/caller.ts';
+import { organisationById } from '../../coordinator/gate/records.ts';
 import { createOrganisation, createUser } from '../../coordinator/organisations/contract.ts';
-import { organisationById } from '../../coordinator/organisations/queries.ts';
 import { createSignInLink } from '../../coordinator/people/contract.ts';
 import { createProbe, listAllProbes, rotateProbe } from '../../coordinator/probes/contract.ts';
 import { createGateSetup } from '../../coordinator/setup.ts';

@@ -1,6 +1,7 @@
 import { configKeys, kinds } from '../api/config-keys.ts';
 import { dateTime, dict, integer, maybe, nullable, string } from '../api/fields.ts';
 import { operations } from '../api/index.ts';
+import { confirming, deletedMonitor, tried, withFixedArguments } from './changes.ts';
 import {
   answerAsJson,
   channel,
@@ -12,8 +13,7 @@ import {
   responseTimes,
   whole,
   withLength,
-} from './answers.ts';
-import { confirming, deletedMonitor, tried, withFixedArguments } from './changes.ts';
+} from './lines.ts';
 import { type Tool, toolOf } from './tools.ts';
 
 /** Tools of the hosted connector beyond those of both forms. A row makes an operation a tool. */

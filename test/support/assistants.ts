@@ -24,8 +24,8 @@ import {
 } from '../../coordinator/assistants/mcp-routes.ts';
 import { insertConnection } from '../../coordinator/assistants/queries.ts';
 import type { Sql } from '../../coordinator/database/connect.ts';
+import type { Scope } from '../../coordinator/gate/caller.ts';
 import { createRateLimiter } from '../../coordinator/gate/rate-limit.ts';
-import type { Scope } from '../../coordinator/organisations/model.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { memberOf } from '../../shared/base/json.ts';
 import { createLog } from '../../shared/base/log.ts';

@@ -1,5 +1,5 @@
 import type { Sql } from '../../coordinator/database/connect.ts';
-import type { ChannelsPart } from '../../coordinator/gate/context.ts';
+import type { ChannelsPart } from '../../coordinator/notifications/channels.ts';
 import type { Notification, NotifiedMonitor } from '../../coordinator/notifications/message.ts';
 import { createNotifications } from '../../coordinator/notifications/setup.ts';
 import { createSecretsAtRest } from '../../coordinator/secrets/at-rest.ts';

@@ -3,7 +3,7 @@
 import type { Sql } from '../../coordinator/database/connect.ts';
 import { createAlertLinks } from '../../coordinator/notifications/links.ts';
 import { linkChannel, wantVerification } from '../../coordinator/notifications/queries.ts';
-import { createAccountSecrets } from '../../coordinator/people/secrets.ts';
+import { createAccountSecrets } from '../../coordinator/secrets/account-secrets.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { testSecretKey } from './people.ts';
 import { rowsFor } from './rows.ts';

@@ -1,19 +1,22 @@
 import { afterAll, beforeAll } from 'vitest';
 import { connect, type Sql } from '../../coordinator/database/connect.ts';
+import { createOperations } from '../../coordinator/dependencies.ts';
 import type {
   AnonymousCaller,
   Caller,
   Person as CallingPerson,
+  SignedIn,
 } from '../../coordinator/gate/caller.ts';
-import { noTestRuns, type SignUpPolicy } from '../../coordinator/gate/context.ts';
-import { createOperations, type Gate } from '../../coordinator/gate/setup.ts';
+import type { Gate } from '../../coordinator/gate/execute.ts';
+import { noTestRuns } from '../../coordinator/monitors/test-run.ts';
 import { handlers } from '../../coordinator/operations.ts';
+import type { SignUpPolicy } from '../../coordinator/organisations/model.ts';
 import { noTextRecords, type TextRecords } from '../../coordinator/outbound/documents.ts';
 import { createSignInLink, enter } from '../../coordinator/people/contract.ts';
-import { createAccountSecrets } from '../../coordinator/people/secrets.ts';
-import { createSessions, type Sessions, type SignedIn } from '../../coordinator/people/sessions.ts';
+import { createSessions, type Sessions } from '../../coordinator/people/sessions.ts';
 import { createProbeIdentities } from '../../coordinator/probes/identities.ts';
 import type { Results, UnsealedHours } from '../../coordinator/results/reading.ts';
+import { createAccountSecrets } from '../../coordinator/secrets/account-secrets.ts';
 import { createSecretsAtRest, type SecretsAtRest } from '../../coordinator/secrets/at-rest.ts';
 import { createTokens } from '../../coordinator/tokens/authenticate.ts';
 import {

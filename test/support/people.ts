@@ -1,9 +1,8 @@
 /** For test files: the people who stand in every test of access. */
 import { randomBytes } from 'node:crypto';
 import type { Sql } from '../../coordinator/database/connect.ts';
-import type { Caller } from '../../coordinator/gate/caller.ts';
-import type { Role, Scope } from '../../coordinator/organisations/model.ts';
-import type { PlanName } from '../../coordinator/organisations/plans.ts';
+import type { Caller, Role, Scope } from '../../coordinator/gate/caller.ts';
+import type { PlanName } from '../../coordinator/gate/plans.ts';
 import { insertOrganisation } from '../../coordinator/organisations/queries.ts';
 import { insertMember, insertUser } from '../../coordinator/people/queries.ts';
 import { createTokens } from '../../coordinator/tokens/authenticate.ts';

@@ -3,11 +3,11 @@
  * from probes.
  */
 
-import type { TestRunsPart } from '../../coordinator/gate/context.ts';
 import type {
   AskedProbe,
   TestAnswer,
   TestRunRequest,
+  TestRunsPart,
 } from '../../coordinator/monitors/test-run.ts';
 import { newId } from '../../shared/base/crypto.ts';
 

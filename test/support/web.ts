@@ -10,21 +10,22 @@ import { type OauthDependencies, oauthRoutes } from '../../coordinator/assistant
 import { connect, type Sql } from '../../coordinator/database/connect.ts';
 import { listenTo } from '../../coordinator/database/listen.ts';
 import { createTimeouts } from '../../coordinator/database/startup.ts';
-import {
-  noTestRuns,
-  type SignUpPolicy,
-  type TestRunsPart,
-} from '../../coordinator/gate/context.ts';
+import { createOperations } from '../../coordinator/dependencies.ts';
+import type { Gate } from '../../coordinator/gate/execute.ts';
 import { createRateLimiter } from '../../coordinator/gate/rate-limit.ts';
-import { createOperations, type Gate } from '../../coordinator/gate/setup.ts';
 import { dayOf, type ServiceDay, sumOf } from '../../coordinator/health/service-record.ts';
 import { createShares } from '../../coordinator/incidents/shared-link.ts';
+import { noTestRuns, type TestRunsPart } from '../../coordinator/monitors/test-run.ts';
 import { createSender, type Sender } from '../../coordinator/notifications/transport.ts';
 import { handlers } from '../../coordinator/operations.ts';
+import type { SignUpPolicy } from '../../coordinator/organisations/model.ts';
 import { pages as allPages } from '../../coordinator/pages.ts';
-import { type AccountSecrets, createAccountSecrets } from '../../coordinator/people/secrets.ts';
-import { createSessions, insertSession, sessionCookie } from '../../coordinator/people/sessions.ts';
+import { createSessions, insertSession } from '../../coordinator/people/sessions.ts';
 import { createProbeIdentities } from '../../coordinator/probes/identities.ts';
+import {
+  type AccountSecrets,
+  createAccountSecrets,
+} from '../../coordinator/secrets/account-secrets.ts';
 import { createSecretsAtRest } from '../../coordinator/secrets/at-rest.ts';
 import {
   type View,
@@ -40,6 +41,7 @@ import type {
   PublicPage,
 } from '../../coordinator/status-pages/public/snapshot.ts';
 import { createTokens } from '../../coordinator/tokens/authenticate.ts';
+import { sessionCookie } from '../../coordinator/web/cookies.ts';
 import { createChanges } from '../../coordinator/web/live.ts';
 import { type WebDependencies, webRoutes } from '../../coordinator/web/routes.ts';
 import { createSupervisor } from '../../shared/actor/supervisor.ts';

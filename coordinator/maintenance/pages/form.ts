@@ -6,7 +6,7 @@ import {
 import { InvalidInput } from '../../../shared/api/operation.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { durationText } from '../../../shared/base/time.ts';
-import { getChannelChoices } from '../../notifications/contract.ts';
+import { getChannelChoices } from '../../search/contract.ts';
 import { type Choices, chosenFields, heading, linkButton, zones } from '../../web/elements.ts';
 import type { Form } from '../../web/form-data.ts';
 import {

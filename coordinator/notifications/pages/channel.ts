@@ -9,6 +9,7 @@ import { listMessages } from '../../../shared/api/notifications.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { capital } from '../../../shared/base/text.ts';
 import { durationText } from '../../../shared/base/time.ts';
+import { getChannelChoices } from '../../search/contract.ts';
 import { confirm } from '../../web/confirm.ts';
 import { figure, heading, linkButton, notice } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
@@ -29,13 +30,7 @@ import {
   seeOther,
   show,
 } from '../../web/page.ts';
-import {
-  askMailbox,
-  getChannelChoices,
-  listChannelKinds,
-  showMessage,
-  tryChannel,
-} from '../contract.ts';
+import { askMailbox, listChannelKinds, showMessage, tryChannel } from '../contract.ts';
 import { type EditedChannel, formPage, isFillable, kindPage, triedNotice } from './form.ts';
 import { configIn, formOfChannel, inputIn } from './input.ts';
 import {

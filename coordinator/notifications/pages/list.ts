@@ -2,7 +2,7 @@ import { createChannel, listChannels } from '../../../shared/api/channels.ts';
 import { muteAlerts, unmuteAlerts } from '../../../shared/api/notifications.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { capital } from '../../../shared/base/text.ts';
-import { showFrame } from '../../organisations/contract.ts';
+import { showFrame } from '../../web/contract.ts';
 import { heading, moreLink } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import { freshForm, hiddenField, textField } from '../../web/forms.ts';

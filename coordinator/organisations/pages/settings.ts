@@ -1,8 +1,10 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { listAudit } from '../../../shared/api/organisations.ts';
 import { durationText } from '../../../shared/base/time.ts';
+import { beginExport, endOrganisation, readExport } from '../../offboarding/contract.ts';
 import { proofFirst } from '../../people/pages/parts.ts';
 import { confirm } from '../../web/confirm.ts';
+import { keepOrganisation } from '../../web/contract.ts';
 import { countText, heading, linkButton, zones } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import {
@@ -21,15 +23,7 @@ import {
   send,
   show,
 } from '../../web/page.ts';
-import {
-  beginExport,
-  endOrganisation,
-  hideFirstSteps,
-  keepOrganisation,
-  readExport,
-  showOrganisation,
-  updateOrganisation,
-} from '../contract.ts';
+import { hideFirstSteps, showOrganisation, updateOrganisation } from '../contract.ts';
 
 const trail = [{ href: '/organisation', name: 'Organisation' }];
 

@@ -1,8 +1,8 @@
 import type { Queryable, Sql } from '../../database/connect.ts';
 import { ms } from '../../maintenance/queries.ts';
 import { monitorHistories } from '../../monitors/status-queries.ts';
-import type { AccountSecrets } from '../../people/secrets.ts';
 import type { Results } from '../../results/reading.ts';
+import type { AccountSecrets } from '../../secrets/account-secrets.ts';
 import { openWarningsOf } from '../../warnings/queries.ts';
 import { lookOf, type PageAccess, type PageSettings, type PostKind } from '../model.ts';
 import { publishedNames } from '../row.ts';

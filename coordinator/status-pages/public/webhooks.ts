@@ -9,7 +9,7 @@ import { challenge } from '../../notifications/challenge.ts';
 import { newSigningSecret, signedPost } from '../../notifications/kinds/webhook.ts';
 import { leavingLink } from '../../notifications/links.ts';
 import type { Sender } from '../../notifications/transport.ts';
-import type { AccountSecrets } from '../../people/secrets.ts';
+import type { AccountSecrets } from '../../secrets/account-secrets.ts';
 import { pageWebhookOf, type SecretsAtRest } from '../../secrets/at-rest.ts';
 import { updateWords } from '../mails.ts';
 import type { PageLanguage } from '../model.ts';

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { Agent, get } from 'node:http';
-import { createAccountSecrets } from '../../../coordinator/people/secrets.ts';
-import { insertSession, sessionCookie } from '../../../coordinator/people/sessions.ts';
+import { insertSession } from '../../../coordinator/people/sessions.ts';
+import { createAccountSecrets } from '../../../coordinator/secrets/account-secrets.ts';
+import { sessionCookie } from '../../../coordinator/web/cookies.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { testSecretKey } from '../../support/people.ts';
 import type { Rig } from '../scale/rig.ts';

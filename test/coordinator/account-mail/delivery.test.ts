@@ -3,7 +3,7 @@ import { createMailer, type Mailer } from '../../../coordinator/account-mail/del
 import { postMail } from '../../../coordinator/account-mail/queries.ts';
 import { createMailSender, type MailSender } from '../../../coordinator/account-mail/sender.ts';
 import { channelMail, invitationMail } from '../../../coordinator/account-mail/templates.ts';
-import { createAccountSecrets } from '../../../coordinator/people/secrets.ts';
+import { createAccountSecrets } from '../../../coordinator/secrets/account-secrets.ts';
 import { optInMail } from '../../../coordinator/status-pages/mails.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';

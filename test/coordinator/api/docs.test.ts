@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it, test } from 'vitest';
 import { docsPage, docsSecurityPolicy } from '../../../coordinator/api/docs.ts';
 import { apiDocument } from '../../../coordinator/api/openapi.ts';
-import { planNames, plans } from '../../../coordinator/organisations/plans.ts';
+import { planNames, plans } from '../../../coordinator/gate/plans.ts';
 import { configKeys, kinds } from '../../../shared/api/config-keys.ts';
 import { restOperations } from '../../../shared/api/index.ts';
 import { isRecord } from '../../../shared/base/json.ts';

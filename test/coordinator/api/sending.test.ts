@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vitest';
 import { apiDocument, responseIn } from '../../../coordinator/api/openapi.ts';
 import { keyFault } from '../../../coordinator/api/server.ts';
-import type { Named, Outcome } from '../../../coordinator/gate/setup.ts';
+import type { Named, Outcome } from '../../../coordinator/gate/idempotency.ts';
 import { restOperations } from '../../../shared/api/index.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { Refusal } from '../../../shared/base/errors.ts';

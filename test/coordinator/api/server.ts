@@ -6,7 +6,7 @@ import {
   restServerOptions,
   type TokenCaller,
 } from '../../../coordinator/api/routes.ts';
-import type { Answered } from '../../../coordinator/gate/setup.ts';
+import type { Answered } from '../../../coordinator/gate/bind.ts';
 import type { Operation } from '../../../shared/api/operation.ts';
 import { InvalidInput } from '../../../shared/api/operation.ts';
 import { Refusal } from '../../../shared/base/errors.ts';

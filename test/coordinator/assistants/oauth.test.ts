@@ -11,7 +11,7 @@ import { createAssistants } from '../../../coordinator/assistants/mcp-routes.ts'
 import { createAssistantSecrets } from '../../../coordinator/assistants/oauth.ts';
 import { oauthRoutes } from '../../../coordinator/assistants/oauth-routes.ts';
 import { forgetEndedRecords } from '../../../coordinator/assistants/queries.ts';
-import { createAccountSecrets } from '../../../coordinator/people/secrets.ts';
+import { createAccountSecrets } from '../../../coordinator/secrets/account-secrets.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import {
   anonymousAt,

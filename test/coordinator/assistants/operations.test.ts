@@ -6,7 +6,7 @@ import {
   listConnections,
 } from '../../../coordinator/assistants/contract.ts';
 import type { Person } from '../../../coordinator/gate/caller.ts';
-import { endOrganisation } from '../../../coordinator/organisations/contract.ts';
+import { endOrganisation } from '../../../coordinator/offboarding/contract.ts';
 import { rawInput } from '../../../shared/api/operation.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { connectAssistant as connected } from '../../support/assistants.ts';

@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { getMonitorChoices } from '../../../coordinator/monitors/contract.ts';
-import { endOrganisation, keepOrganisation } from '../../../coordinator/organisations/contract.ts';
+import { endOrganisation } from '../../../coordinator/offboarding/contract.ts';
 import {
   createProbe,
   enrolProbe,
@@ -11,6 +11,7 @@ import {
   revokeProbe,
   setProbeRegion,
 } from '../../../coordinator/probes/contract.ts';
+import { keepOrganisation } from '../../../coordinator/web/contract.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import { rawInput } from '../../../shared/api/operation.ts';
 import {

@@ -1,14 +1,16 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { onceChapter } from '../../../coordinator/api/openapi.ts';
 import { connect, type Queryable, type Sql } from '../../../coordinator/database/connect.ts';
+import { createOperations } from '../../../coordinator/dependencies.ts';
 import type { Caller } from '../../../coordinator/gate/caller.ts';
-import { noTestRuns } from '../../../coordinator/gate/context.ts';
+import type { Gate } from '../../../coordinator/gate/execute.ts';
+import type { Outcome } from '../../../coordinator/gate/idempotency.ts';
 import {
   deleteIdempotencyRecords,
   maxRecordsOfOrganisation,
   shrinkIdempotencyRecords,
 } from '../../../coordinator/gate/idempotency.ts';
-import { createOperations, type Gate, type Outcome } from '../../../coordinator/gate/setup.ts';
+import { noTestRuns } from '../../../coordinator/monitors/test-run.ts';
 import { handlers } from '../../../coordinator/operations.ts';
 import { createSecretsAtRest, type SecretsAtRest } from '../../../coordinator/secrets/at-rest.ts';
 import { createGroup, updateGroup } from '../../../shared/api/groups.ts';

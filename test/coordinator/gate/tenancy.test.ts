@@ -1,20 +1,19 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Caller, operatorIn } from '../../../coordinator/gate/caller.ts';
-import { handlers } from '../../../coordinator/operations.ts';
 import {
   beginExport,
   endOrganisation,
-  inviteMember,
-  keepOrganisation,
   readExport,
-  removeMember,
-} from '../../../coordinator/organisations/contract.ts';
-import { exportParts } from '../../../coordinator/organisations/export.ts';
+} from '../../../coordinator/offboarding/contract.ts';
+import { exportParts } from '../../../coordinator/offboarding/export.ts';
+import { handlers } from '../../../coordinator/operations.ts';
+import { inviteMember, removeMember } from '../../../coordinator/organisations/contract.ts';
 import { noUnsealedHours, type UnsealedHours } from '../../../coordinator/results/reading.ts';
 import { createUnsealedHours } from '../../../coordinator/results/unsealed-hours.ts';
 import { setStatusPageLogo } from '../../../coordinator/status-pages/contract.ts';
 import { createTokens, type Tokens } from '../../../coordinator/tokens/authenticate.ts';
 import { revokeToken } from '../../../coordinator/tokens/contract.ts';
+import { keepOrganisation } from '../../../coordinator/web/contract.ts';
 import { createChannel } from '../../../shared/api/channels.ts';
 import { createGroup } from '../../../shared/api/groups.ts';
 import { operations } from '../../../shared/api/index.ts';

@@ -8,8 +8,8 @@ import {
   undoChange,
 } from '../../../coordinator/monitors/contract.ts';
 import { dashboardPage } from '../../../coordinator/monitors/dashboard-queries.ts';
-import { showFrame } from '../../../coordinator/organisations/contract.ts';
 import { search } from '../../../coordinator/search/contract.ts';
+import { showFrame } from '../../../coordinator/web/contract.ts';
 import { createGroup, deleteGroup } from '../../../shared/api/groups.ts';
 import {
   createMaintenanceWindow,

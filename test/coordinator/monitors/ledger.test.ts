@@ -8,7 +8,7 @@ import {
   type MonitorList,
   monitorStatusPage,
 } from '../../../coordinator/monitors/status-queries.ts';
-import { readExport } from '../../../coordinator/organisations/contract.ts';
+import { readExport } from '../../../coordinator/offboarding/contract.ts';
 import type { Check } from '../../../coordinator/results/check.ts';
 import { chunksOf } from '../../../coordinator/results/chunk.ts';
 import { makeDays } from '../../../coordinator/results/days.ts';

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { PlanName } from '../../../coordinator/gate/plans.ts';
 import type { Checker } from '../../../coordinator/monitors/locations.ts';
 import {
   amendMonitor,
@@ -7,7 +8,6 @@ import {
   type MonitorInput,
   type MonitorPatch,
 } from '../../../coordinator/monitors/model.ts';
-import type { PlanName } from '../../../coordinator/organisations/plans.ts';
 import { newestRegistries } from '../../../coordinator/registrations/model.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { httpsKeys } from '../../../shared/checks/https/keys.ts';

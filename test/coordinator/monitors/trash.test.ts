@@ -8,7 +8,7 @@ import {
   undoChange,
 } from '../../../coordinator/monitors/contract.ts';
 import { purgeOld, purgeOrganisation } from '../../../coordinator/monitors/trash-queries.ts';
-import { exportPage } from '../../../coordinator/organisations/export.ts';
+import { exportPage } from '../../../coordinator/offboarding/export.ts';
 import { createChannel } from '../../../shared/api/channels.ts';
 import { createGroup, deleteGroup } from '../../../shared/api/groups.ts';
 import { listIncidents } from '../../../shared/api/incidents.ts';

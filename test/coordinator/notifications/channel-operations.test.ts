@@ -16,7 +16,7 @@ import {
 import { createAlertLinks } from '../../../coordinator/notifications/links.ts';
 import { linkChannel } from '../../../coordinator/notifications/queries.ts';
 import { createUser } from '../../../coordinator/organisations/contract.ts';
-import { createAccountSecrets } from '../../../coordinator/people/secrets.ts';
+import { createAccountSecrets } from '../../../coordinator/secrets/account-secrets.ts';
 import {
   createChannel,
   deleteChannel,

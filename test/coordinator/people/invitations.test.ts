@@ -17,7 +17,7 @@ import {
   showInvitation,
   signUp,
 } from '../../../coordinator/people/contract.ts';
-import { createAccountSecrets } from '../../../coordinator/people/secrets.ts';
+import { createAccountSecrets } from '../../../coordinator/secrets/account-secrets.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { codeOfRefusal, gateBench, signUpPolicyOf } from '../../support/gate.ts';

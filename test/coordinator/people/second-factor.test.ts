@@ -13,7 +13,7 @@ import {
   startSecondFactor,
 } from '../../../coordinator/people/contract.ts';
 import { codeOf, stepAt } from '../../../coordinator/people/second-factor.ts';
-import { createAccountSecrets } from '../../../coordinator/people/secrets.ts';
+import { createAccountSecrets } from '../../../coordinator/secrets/account-secrets.ts';
 import { codeSecretOf } from '../../../coordinator/secrets/at-rest.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { codeOfRefusal, gateBench, intake, signUpPolicyOf } from '../../support/gate.ts';

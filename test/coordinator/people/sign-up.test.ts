@@ -17,7 +17,7 @@ import {
   signUp,
   verifyEmail,
 } from '../../../coordinator/people/contract.ts';
-import { createAccountSecrets } from '../../../coordinator/people/secrets.ts';
+import { createAccountSecrets } from '../../../coordinator/secrets/account-secrets.ts';
 import { createToken } from '../../../coordinator/tokens/contract.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';

@@ -1,6 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readExport } from '../../../coordinator/organisations/contract.ts';
+import { readExport } from '../../../coordinator/offboarding/contract.ts';
 import { eventTypes, listEvents } from '../../../shared/api/events.ts';
 import type { Operation } from '../../../shared/api/operation.ts';
 import { listAudit } from '../../../shared/api/organisations.ts';

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { TestRunsPart } from '../../../coordinator/gate/context.ts';
-import type { TestAnswer, TestRunRequest } from '../../../coordinator/monitors/test-run.ts';
+import type {
+  TestAnswer,
+  TestRunRequest,
+  TestRunsPart,
+} from '../../../coordinator/monitors/test-run.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { exits } from '../../../shared/client/http.ts';
 import { type Api, openApi } from '../../support/api.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createUser } from '../../../../coordinator/organisations/contract.ts';
 import { createSignInLink } from '../../../../coordinator/people/contract.ts';
-import { createAccountSecrets } from '../../../../coordinator/people/secrets.ts';
+import { createAccountSecrets } from '../../../../coordinator/secrets/account-secrets.ts';
 import { rawInput } from '../../../../shared/api/operation.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
 import { barriers, openTab, overflow, phone } from '../../../support/browser.ts';

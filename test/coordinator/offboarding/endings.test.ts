@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { inTransaction } from '../../../coordinator/database/sql.ts';
+import { insertAudit } from '../../../coordinator/gate/audit.ts';
 import { insertPingTokens } from '../../../coordinator/monitors/queries.ts';
 import {
   beginEnding,
   createOrganisationEndings,
   endOrganisation,
   undoEnding,
-} from '../../../coordinator/organisations/deletion.ts';
-import { insertAudit } from '../../../coordinator/organisations/queries.ts';
+} from '../../../coordinator/offboarding/deletion.ts';
 import { forgetMonitors } from '../../../coordinator/results/table.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { seedDemo } from '../../support/demo.ts';

@@ -1,16 +1,13 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { operatorIn, type Person as SignedInPerson } from '../../../coordinator/gate/caller.ts';
 import { changeMonitors } from '../../../coordinator/monitors/contract.ts';
+import { endOrganisation } from '../../../coordinator/offboarding/contract.ts';
 import { listOrganisations } from '../../../coordinator/operator/contract.ts';
-import {
-  endOrganisation,
-  inviteMember,
-  keepOrganisation,
-  showOrganisation,
-} from '../../../coordinator/organisations/contract.ts';
+import { inviteMember, showOrganisation } from '../../../coordinator/organisations/contract.ts';
 import { acceptInvitation } from '../../../coordinator/people/contract.ts';
 import { publishedPage } from '../../../coordinator/status-pages/public/queries.ts';
 import { createTokens } from '../../../coordinator/tokens/authenticate.ts';
+import { keepOrganisation } from '../../../coordinator/web/contract.ts';
 import { createMonitor, listMonitors } from '../../../shared/api/monitors.ts';
 import { muteAlerts, showMute } from '../../../shared/api/notifications.ts';
 import { rawInput } from '../../../shared/api/operation.ts';

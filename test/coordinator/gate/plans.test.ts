@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { enforceLimit, plans } from '../../../coordinator/gate/plans.ts';
 import { showOrganisation } from '../../../coordinator/organisations/contract.ts';
 import { maxOwned, planOfAnother } from '../../../coordinator/organisations/model.ts';
-import { enforceLimit, plans } from '../../../coordinator/organisations/plans.ts';
 import { createGroup, deleteGroup } from '../../../shared/api/groups.ts';
 import {
   createMaintenanceWindow,

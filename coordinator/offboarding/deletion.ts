@@ -3,14 +3,13 @@ import type { Clock } from '../../shared/base/time.ts';
 import { postMails } from '../account-mail/queries.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
 import { inTransaction } from '../database/sql.ts';
+import { insertAudit } from '../gate/audit.ts';
 import { endPingKeysOf } from '../heartbeats/ping-key-queries.ts';
 import { endPingTokens, notifyOwners } from '../monitors/queries.ts';
 import { purgeOrganisation } from '../monitors/trash-queries.ts';
 import { ownersOf } from '../notifications/last-resort.ts';
 import { beginMute, endMute } from '../notifications/mute-queries.ts';
 import { revokeProbe } from '../probes/queries.ts';
-import { lastWordMs } from './model.ts';
-import { insertAudit } from './queries.ts';
 
 /**
  * Organisations past their deletion date are deleted in batches, each in a transaction of its own:
@@ -313,4 +312,23 @@ export async function undoEnding(
   if (muted_until !== null && muted_until > at)
     await beginMute(sql, { organisation, user: muted_by, at, until: muted_until });
   return resumed.length;
+}
+
+const day = 86_400_000;
+
+/** How long everything is kept. */
+export const keptMs = 7 * day;
+
+/** How long before the end its owners are mailed for the last time. */
+export const lastWordMs = day;
+
+export function isSameName(typed: string, name: string): boolean {
+  return asTyped(typed) === asTyped(name);
+}
+
+/**
+ * As people see and type it: invisible blanks and different encodings of one letter do not count.
+ */
+function asTyped(name: string): string {
+  return name.normalize('NFC').replaceAll(/\s+/g, ' ').trim();
 }

@@ -1,0 +1,143 @@
+import type { Queryable } from '../database/connect.ts';
+import type { PlanName } from './plans.ts';
+
+export type NewOrganisation = {
+  readonly id: string;
+  readonly name: string;
+  readonly plan: PlanName;
+  readonly time_zone: string;
+};
+
+export type OrganisationRow = NewOrganisation & {
+  /** When it will be deleted, in milliseconds; null: no one asked for deletion. */
+  readonly ends_at: number | null;
+};
+
+export async function organisationById(
+  sql: Queryable,
+  id: string,
+): Promise<OrganisationRow | undefined> {
+  const [row] = await sql<
+    OrganisationRow[]
+  >`select ${columns(sql)} from organisations o where o.id = ${id}`;
+  return row;
+}
+
+function columns(sql: Queryable) {
+  return sql`o.id, o.name, o.plan, o.time_zone, (extract(epoch from o.ends_at) * 1000)::float8 as ends_at`;
+}
+
+/**
+ * Organisations of this name, without case: at most two; one with the same spelling comes first.
+ */
+export function organisationsNamed(sql: Queryable, name: string): Promise<OrganisationRow[]> {
+  return sql<
+    OrganisationRow[]
+  >`select ${columns(sql)} from organisations o where lower(o.name) = lower(${name})
+    order by o.name = ${name} desc, o.key limit 2`;
+}
+
+/**
+ * One writer per organisation at a time, until the end of the transaction. Counts stay true (plan
+ * limits), and keys of its rows grow in the order of commit, so that pages by key skip nothing.
+ */
+export async function lockOrganisation(
+  sql: Queryable,
+  id: string,
+): Promise<OrganisationRow | undefined> {
+  const [row] = await sql<OrganisationRow[]>`
+    select ${columns(sql)} from organisations o where o.id = ${id} for no key update`;
+  return row;
+}
+
+/**
+ * For a call that must not run twice at once on any coordinator: whether no other transaction works
+ * on the call of this number. If one does, this neither waits nor locks. The end of the
+ * transaction, in any case, releases the call.
+ */
+export async function lockOrganisationForCall(
+  sql: Queryable,
+  id: string,
+  number: bigint,
+): Promise<{ readonly isFree: boolean; readonly organisation: OrganisationRow | undefined }> {
+  const [row] = await sql<
+    (OrganisationRow & { readonly is_free: boolean; readonly is_there: boolean })[]
+  >`
+    with claim as materialized (select pg_try_advisory_xact_lock(${String(number)}::bigint) as is_free)
+    select c.is_free, o.id is not null as is_there, o.* from claim c left join lateral (
+      select ${columns(sql)} from organisations o where o.id = ${id}
+        and c.is_free for no key update) o on true`;
+  if (row === undefined) return { isFree: false, organisation: undefined };
+  const { is_free: isFree, is_there, ...organisation } = row;
+  return { isFree, organisation: is_there ? organisation : undefined };
+}
+
+/** The organisation that something belongs to, for an operator who knows only its id. */
+export const ownerOf = {
+  monitor: async (sql: Queryable, id: string) =>
+    (await sql<Owner[]>`select organisation_id from monitors where id = ${id}`)[0]?.organisation_id,
+  incident: async (sql: Queryable, id: string) =>
+    (await sql<Owner[]>`select organisation_id from incidents where id = ${id}`)[0]
+      ?.organisation_id,
+  channel: async (sql: Queryable, id: string) =>
+    (
+      await sql<
+        Owner[]
+      >`select organisation_id from channels where id = ${id} and deleted_at is null`
+    )[0]?.organisation_id,
+  token: async (sql: Queryable, id: string) =>
+    (await sql<Owner[]>`select organisation_id from tokens where id = ${id}`)[0]?.organisation_id,
+} as const;
+
+type Owner = { readonly organisation_id: string };
+
+/**
+ * Locks a user's own data, so that changes run one at a time. False when the user no longer exists.
+ */
+export async function lockUser(sql: Queryable, id: string): Promise<boolean> {
+  return (await sql`select 1 from users where id = ${id} for no key update`).count > 0;
+}
+
+export async function isOperator(sql: Queryable, user: string): Promise<boolean> {
+  return (await sql`select 1 from users where id = ${user} and is_operator`).count > 0;
+}
+
+/** Like isOperator(), locked until the end of the transaction. */
+export async function lockOperator(sql: Queryable, user: string): Promise<boolean> {
+  return (
+    (await sql`select 1 from users where id = ${user} and is_operator for no key update`).count > 0
+  );
+}
+
+/** Which of these ids are monitors of the organisation. */
+export async function monitorsAmong(
+  sql: Queryable,
+  organisation: string,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (ids.length === 0) return new Set();
+  const rows = await sql<{ id: string }[]>`
+    select id from monitors where organisation_id = ${organisation}
+      and id = any(${[...ids]}::uuid[])`;
+  return new Set(rows.map(({ id }) => id));
+}
+
+type MonitorKey = { readonly key: number; readonly partition: number };
+
+/** The running number that large tables use for it, and its partition. */
+export async function monitorKey(
+  sql: Queryable,
+  organisation: string,
+  id: string,
+): Promise<MonitorKey | undefined> {
+  const [row] = await sql<MonitorKey[]>`select key, partition from monitors
+    where organisation_id = ${organisation} and id = ${id}`;
+  return row;
+}
+
+export async function createdAt(sql: Queryable, id: string): Promise<Date> {
+  const [row] = await sql<
+    { created_at: Date }[]
+  >`select created_at from organisations where id = ${id}`;
+  return row?.created_at ?? new Date(0);
+}
