@@ -102,7 +102,7 @@ export async function deleteSentAlerts(
 }
 
 function isOver(sql: Queryable) {
-  return sql`not exists (select 1 from incidents i where i.id = t.incident_id and i.resolved_at is null)`;
+  return sql`t.incident_id is not null and not exists (select 1 from incidents i where i.id = t.incident_id and i.resolved_at is null)`;
 }
 
 /**

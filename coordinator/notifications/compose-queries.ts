@@ -7,7 +7,7 @@ import { type StoredSides, sidesOf } from '../incidents/sides.ts';
 import { jsonText } from '../incidents/writes.ts';
 import type { Hours } from './hours.ts';
 import { muteEnd } from './mute-queries.ts';
-import type { Because, Bucket, Flapping, HeldBy, StepEvent } from './policy.ts';
+import type { Because, Bucket, Flapping, HeldBy, StepEvent, WarningEvent } from './policy.ts';
 
 /** The queries that turn due steps into messages. */
 
@@ -102,7 +102,7 @@ export function waitingSteps(
         g.name as group_name
     from alert_steps s left join incidents i on i.id = s.incident_id left join monitors m
       on m.id = s.monitor_id left join groups g on g.id = m.group_id
-    where s.state = 'held' and s.look_at <= ${new Date(now)}
+    where s.state = 'held' and s.incident_id is not null and s.look_at <= ${new Date(now)}
       and s.channel_id = any(${[...channels]}::uuid[])
     order by s.id limit ${limit} for update of s`;
 }
@@ -302,7 +302,7 @@ export type NewMessage = {
   readonly thread: string;
   readonly told: unknown;
   readonly due_at: number;
-  readonly steps: readonly { readonly id: number; readonly event: StepEvent }[];
+  readonly steps: readonly { readonly id: number; readonly event: StepEvent | WarningEvent }[];
 };
 
 export async function insertMessages(

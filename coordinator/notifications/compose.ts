@@ -46,6 +46,7 @@ import {
   type StepEvent,
   type StepOutcome,
 } from './policy.ts';
+import { type WarningStep, warningMessages, warningSteps, withoutNews } from './warnings.ts';
 
 /**
  * Makes messages from steps. It decides for each step whether it is due, and releases due ones as
@@ -69,6 +70,8 @@ type Dependencies = {
   readonly results: Pick<Results, 'within'>;
 };
 
+type Left<Of> = { readonly channel: ComposedChannel; readonly leaving: readonly Of[] };
+
 type Composed = {
   readonly leaving: Leaving[];
   readonly holds: Hold[];
@@ -79,12 +82,14 @@ type Composed = {
 export function createComposer({ sql, clock, gathers, results }: Dependencies): Composer {
   const write = async (
     transaction: Queryable,
-    left: readonly { readonly channel: ComposedChannel; readonly leaving: readonly Leaving[] }[],
+    left: readonly Left<Leaving>[],
+    news: readonly Left<WarningStep>[],
     now: number,
   ): Promise<void> => {
-    if (left.length === 0) return;
+    if (left.length + news.length === 0) return;
+    const organisations = [...left, ...news].map(({ channel }) => channel.organisation_id);
     const down = Map.groupBy(
-      await downNow(transaction, [...new Set(left.map(({ channel }) => channel.organisation_id))]),
+      await downNow(transaction, [...new Set(organisations)]),
       ({ organisation_id }) => organisation_id,
     );
     const threads = left
@@ -119,7 +124,15 @@ export function createComposer({ sql, clock, gathers, results }: Dependencies): 
         };
       }),
     );
-    await insertMessages(transaction, messages, now);
+    const warnings = news.flatMap(({ channel, leaving }) =>
+      warningMessages(leaving, {
+        channel,
+        gathers: gathers(channel.kind),
+        down: down.get(channel.organisation_id) ?? [],
+        now,
+      }),
+    );
+    await insertMessages(transaction, [...messages, ...warnings], now);
     await insertSteps(
       transaction,
       left.flatMap(({ channel, leaving }) =>
@@ -136,18 +149,27 @@ export function createComposer({ sql, clock, gathers, results }: Dependencies): 
         const channels = await takeChannelsWithSteps(transaction, now, maxChannels);
         if (channels.length === 0) return false;
         const { steps, matrices } = await takeSteps(transaction, channels, now);
+        const warned = await warningSteps(
+          transaction,
+          channels.map(({ id }) => id),
+          now,
+        );
         const round = {
-          ...(await readRound(transaction, results, channels, steps, now)),
+          ...(await readRound(transaction, results, channels, steps, warned, now)),
           matrices,
         };
         const ofChannel = Map.groupBy(steps, ({ channel_id }) => channel_id);
-        const left: { channel: ComposedChannel; leaving: readonly Leaving[] }[] = [];
+        const warnedOfChannel = Map.groupBy(warned, ({ channel_id }) => channel_id);
+        const left: Left<Leaving>[] = [];
+        const news: Left<WarningStep>[] = [];
         const buckets: { readonly id: string; readonly bucket: Bucket }[] = [];
         const all: Composed = { leaving: [], holds: [], drops: [], merged: [] };
         for (const channel of channels) {
           const composed = sortOut(channel, ofChannel.get(channel.id) ?? [], round);
-          all.holds.push(...composed.holds);
-          all.drops.push(...composed.drops);
+          const ofWarnings = sortOutWarnings(channel, warnedOfChannel.get(channel.id) ?? [], round);
+          all.holds.push(...composed.holds, ...ofWarnings.holds);
+          all.drops.push(...composed.drops, ...ofWarnings.drops);
+          if (ofWarnings.leaving.length > 0) news.push({ channel, leaving: ofWarnings.leaving });
           if (composed.leaving.length === 0) continue;
           if (!gathers(channel.kind)) {
             left.push({ channel, leaving: composed.leaving });
@@ -182,7 +204,7 @@ export function createComposer({ sql, clock, gathers, results }: Dependencies): 
           [...new Set(all.merged.map(({ message_id }) => message_id))],
           now,
         );
-        await write(transaction, left, now);
+        await write(transaction, left, news, now);
         await writeBuckets(transaction, buckets);
         return true;
       }),
@@ -259,13 +281,14 @@ async function readRound(
   results: Pick<Results, 'within'>,
   channels: readonly ComposedChannel[],
   steps: readonly WaitingStep[],
+  warned: readonly WarningStep[],
   now: number,
 ): Promise<Omit<Round, 'matrices'>> {
   const incidentsOf = (some: readonly WaitingStep[]) => [
     ...new Set(some.map(({ incident_id }) => incident_id)),
   ];
   const incidents = incidentsOf(steps);
-  const monitorsOf = (some: readonly WaitingStep[]) => [
+  const monitorsOf = (some: readonly Pick<WaitingStep, 'monitor_id'>[]) => [
     ...new Set(some.map(({ monitor_id }) => monitor_id)),
   ];
   const flapping = monitorsOf(steps.filter((step) => step.flapping !== 'plain'));
@@ -273,7 +296,8 @@ async function readRound(
   const beginnings = steps.filter(({ event }) => !ends.includes(event));
   // For incidents that are over, mutes and maintenance count as they were at the end.
   const earliest = Math.min(now, ...beginnings.map(({ resolved_at }) => time(resolved_at) ?? now));
-  const covers = await coverOfMonitors(sql, monitorsOf(beginnings), {
+  const monitors = monitorsOf([...beginnings, ...warned]);
+  const covers = await coverOfMonitors(sql, monitors, {
     from: earliest - 1,
     to: now + longestCoverMs,
   });
@@ -281,7 +305,7 @@ async function readRound(
     sql,
     {
       organisations: [...new Set(channels.map(({ organisation_id }) => organisation_id))],
-      monitors: monitorsOf(beginnings),
+      monitors,
     },
     earliest,
   );
@@ -370,6 +394,61 @@ function sortOut(channel: ComposedChannel, steps: readonly WaitingStep[], round:
   return out;
 }
 
+/** Decides every step of warnings of one channel. What leaves is no part of its bucket. */
+function sortOutWarnings(
+  channel: ComposedChannel,
+  steps: readonly WarningStep[],
+  round: Round,
+): Pick<Composed, 'holds' | 'drops'> & { readonly leaving: readonly WarningStep[] } {
+  const out: Pick<Composed, 'holds' | 'drops'> & { leaving: WarningStep[] } = {
+    leaving: [],
+    holds: [],
+    drops: [],
+  };
+  const old = withoutNews(steps);
+  for (const step of steps) {
+    const outcome = outcomeOfWarning(step, channel, round);
+    if (outcome.is === 'dropped') out.drops.push({ id: step.id, because: outcome.because });
+    else if (old.includes(step)) out.drops.push({ id: step.id, because: 'over' });
+    else if (outcome.is === 'due') out.leaving.push(step);
+    else {
+      const { by, until } = outcome;
+      out.holds.push({ id: step.id, by, until, isNew: step.held_by !== by });
+    }
+  }
+  return out;
+}
+
+function outcomeOfWarning(
+  { event, due_at, monitor_id }: WarningStep,
+  channel: ComposedChannel,
+  round: Round,
+): StepOutcome {
+  const at = due_at.getTime();
+  return decideStep(
+    { event, due_at: at, not_before: at },
+    {
+      incident: { confirmed_at: at, ended_at: null, acknowledged_at: null },
+      channel: { shut: disabledReasonOf(channel), delay_s: channel.delay_s, hours: channel.hours },
+      cover: round.covers.get(monitor_id) ?? [],
+      muted_until: mutedUntil(mutesOn(channel, monitor_id, round), round.now),
+      flapping: 'plain',
+      waits_for_steadiness: false,
+      down_again: false,
+      gathered: false,
+    },
+    round.now,
+  );
+}
+
+function mutesOn(
+  { organisation_id }: ComposedChannel,
+  monitor: string,
+  { mutes }: Round,
+): readonly Interval[] {
+  return [organisation_id, monitor].flatMap((of) => mutes.get(of) ?? []);
+}
+
 function outcomeOfStep(step: WaitingStep, channel: ComposedChannel, round: Round): StepOutcome {
   const { monitor_id, event, flapping } = step;
   const due_at = step.due_at.getTime();
@@ -388,7 +467,7 @@ function outcomeOfStep(step: WaitingStep, channel: ComposedChannel, round: Round
       channel: { shut: disabledReasonOf(channel), delay_s: channel.delay_s, hours: channel.hours },
       cover: round.covers.get(monitor_id) ?? [],
       muted_until: mutedUntil(
-        [channel.organisation_id, monitor_id].flatMap((of) => round.mutes.get(of) ?? []),
+        mutesOn(channel, monitor_id, round),
         Math.min(ended_at ?? round.now, round.now),
       ),
       flapping: isEnd ? 'plain' : flapping,

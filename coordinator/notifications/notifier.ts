@@ -4,7 +4,7 @@ import { createComposer } from './compose.ts';
 import { createDeliverer, type DelivererDependencies } from './deliver.ts';
 import { createOwnerFallback } from './last-resort.ts';
 import { createPlanner } from './plan.ts';
-import { createWarningTeller, type GatheringTimes } from './warnings.ts';
+import type { GatheringTimes } from './warnings.ts';
 
 /**
  * Notifies people of an incident, from the decision to the answer of the receiver:
@@ -20,7 +20,7 @@ import { createWarningTeller, type GatheringTimes } from './warnings.ts';
  *
  *   row                      state     is
  *   alerts, of an event of   held      waits for its delay and for the end of maintenance
- *   an incident              due       may leave; `planned_at`: its steps are made
+ *   an incident or warning   due       may leave; `planned_at`: its steps are made
  *                            sent      made before there were steps
  *                            dropped   the incident ended before it was due
  *   alert_steps, of an       held      waits for delay, hours, mute, bucket (policy.ts)
@@ -39,15 +39,14 @@ import { createWarningTeller, type GatheringTimes } from './warnings.ts';
  *               next process in the same place takes it back at once (`claimed_by`)
  *
  * A commit that makes work wakes it; it also polls twice a second for what became due by time
- * alone. Warnings go a way of their own (warnings.ts) until they are messages.
+ * alone. Alerts of warnings gather before they are planned, and leave by themselves (warnings.ts).
  */
 export function createNotifier(deps: NotifierDependencies): Notifier {
   const { sql, clock, log, kindOf } = deps;
-  const planner = createPlanner({ sql, clock, log });
+  const planner = createPlanner({ sql, clock, log, warningTimes: deps.warningTimes });
   const gathers = (kind: string): boolean => kindOf(kind)?.gathers !== false;
   const composer = createComposer({ sql, clock, gathers, results: deps.results });
   const deliverer = createDeliverer(deps);
-  const warnings = createWarningTeller({ sql, clock, gathers, times: deps.warningTimes });
   const fallback = createOwnerFallback({ sql, clock, log, hasMail: deps.hasMail });
 
   /** Steps 2 to 4. The events that are planned first leave first, and wait for no others. */
@@ -55,9 +54,8 @@ export function createNotifier(deps: NotifierDependencies): Notifier {
     for (let isMore = true; isMore; ) {
       const isPlanned = await planner.plan();
       const isComposed = await composer.compose();
-      const isWarned = await warnings.tell();
       await deliverer.hurry();
-      isMore = isPlanned || isComposed || isWarned;
+      isMore = isPlanned || isComposed;
     }
   }
 

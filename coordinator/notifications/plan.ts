@@ -12,7 +12,14 @@ import {
   flappingOf,
   isCovered,
   type StepEvent,
+  type WarningEvent,
 } from './policy.ts';
+import {
+  type DueWarning,
+  type GatheringTimes,
+  gatheringTimes,
+  takeDueWarnings,
+} from './warnings.ts';
 
 export type DueEvent = {
   readonly id: number;
@@ -40,8 +47,10 @@ export type NewStep = {
   readonly organisation: string;
   readonly channel: string;
   readonly monitor: string;
-  readonly incident: string;
-  readonly event: StepEvent;
+  /** Null in a step of a warning, which has the id of its alert. */
+  readonly incident: string | null;
+  readonly alert?: number;
+  readonly event: StepEvent | WarningEvent;
   readonly seq?: number;
   readonly due_at: number;
   readonly look_at?: number;
@@ -72,16 +81,20 @@ export function createPlanner({
   sql,
   clock,
   log,
+  warningTimes = gatheringTimes,
 }: {
   readonly sql: Sql;
   readonly clock: Clock;
   readonly log: Log;
+  readonly warningTimes?: GatheringTimes | undefined;
 }): Planner {
-  const downsOf = async (
+  const beginningsOf = async (
     transaction: Queryable,
-    events: readonly DueEvent[],
+    downs: readonly DueEvent[],
+    warnings: readonly DueWarning[],
     now: number,
   ): Promise<NewStep[]> => {
+    const events = [...downs, ...warnings];
     if (events.length === 0) return [];
     const monitors = unique(events.map(({ monitor_id }) => monitor_id));
     const channels = await channelsToPlan(
@@ -95,7 +108,10 @@ export function createPlanner({
       groups: new Map(groups.map(({ id, group_id }) => [id, group_id])),
       flapping: flappingOfEach(outages),
     };
-    return events.flatMap((event) => stepsOfDown(event, known, now));
+    return [
+      ...downs.flatMap((event) => stepsOfDown(event, known, now)),
+      ...warnings.flatMap((event) => stepsOfWarning(event, known)),
+    ];
   };
 
   const endsOf = async (
@@ -129,9 +145,10 @@ export function createPlanner({
       const now = clock.now();
       const planned = await inTransaction(sql, async (transaction) => {
         const events = await takeDueEvents(transaction, most);
-        if (events.length === 0) return undefined;
+        const warnings = await takeDueWarnings(transaction, warningTimes, now);
+        if (events.length + warnings.length === 0) return undefined;
         const steps = [
-          ...(await downsOf(transaction, events.filter(isBeginning), now)),
+          ...(await beginningsOf(transaction, events.filter(isBeginning), warnings, now)),
           ...(await endsOf(
             transaction,
             events.filter((event) => !isBeginning(event)),
@@ -141,10 +158,10 @@ export function createPlanner({
         await insertSteps(transaction, steps, now);
         await eventsPlanned(
           transaction,
-          events.map(({ id }) => id),
+          [...events, ...warnings].map(({ id }) => id),
           now,
         );
-        return { events: events.length, steps: steps.length };
+        return { events: events.length + warnings.length, steps: steps.length };
       });
       if (planned) log.info(planned, 'planned notifications');
       return planned !== undefined;
@@ -224,18 +241,9 @@ function flappingOfEach(outages: readonly StoredOutage[]): ReadonlyMap<string, F
  * A "down": a step for every channel that covers the monitor, preceded by "flapping" where the
  * monitor flaps.
  */
-function stepsOfDown(
-  event: DueEvent,
-  { channels, groups, flapping: ofEach }: PlanningData,
-  now: number,
-): NewStep[] {
-  const monitor = { id: event.monitor_id, group: groups.get(event.monitor_id) ?? null };
-  const flapping = ofEach.get(event.incident_id) ?? 'plain';
-  const covering = (channels.get(event.organisation_id) ?? []).filter(
-    ({ covers, monitors, groups: chosen }) =>
-      isCovered({ covers, monitors: new Set(monitors), groups: new Set(chosen) }, monitor),
-  );
-  return covering.flatMap((channel) => {
+function stepsOfDown(event: DueEvent, known: PlanningData, now: number): NewStep[] {
+  const flapping = known.flapping.get(event.incident_id) ?? 'plain';
+  return covering(event, known).flatMap((channel) => {
     const disabledReason = disabledReasonOf({ ...channel, deleted: false });
     const base = { ...baseOf(event), channel: channel.id, flapping, shut: disabledReason };
     const step = event.event === 'was_down' ? { ...base, look_at: now + lateTogether } : base;
@@ -246,7 +254,31 @@ function stepsOfDown(
   });
 }
 
-function baseOf({ organisation_id, monitor_id, incident_id, due_at }: DueEvent) {
+/** News of a warning: a step for every channel that wants warnings and covers the monitor. */
+function stepsOfWarning(event: DueWarning, known: PlanningData): NewStep[] {
+  return covering(event, known)
+    .filter(({ warnings }) => warnings)
+    .map((channel) => ({
+      ...baseOf(event),
+      alert: event.id,
+      event: event.event,
+      channel: channel.id,
+      flapping: 'plain',
+      shut: disabledReasonOf({ ...channel, deleted: false }),
+    }));
+}
+
+function covering(
+  { organisation_id, monitor_id }: DueEvent | DueWarning,
+  { channels, groups }: PlanningData,
+): readonly PlannedChannel[] {
+  const monitor = { id: monitor_id, group: groups.get(monitor_id) ?? null };
+  return (channels.get(organisation_id) ?? []).filter(({ covers, monitors, groups: chosen }) =>
+    isCovered({ covers, monitors: new Set(monitors), groups: new Set(chosen) }, monitor),
+  );
+}
+
+function baseOf({ organisation_id, monitor_id, incident_id, due_at }: DueEvent | DueWarning) {
   return {
     organisation: organisation_id,
     monitor: monitor_id,
@@ -349,7 +381,7 @@ export function takeDueEvents(sql: Queryable, limit: number): Promise<DueEvent[]
     with waiting as materialized (
       select a.id, row_number() over (partition by a.organisation_id order by a.id) as place
       from alerts a
-      where a.state = 'due' and a.planned_at is null and (a.event = 'down' or not exists (
+      where a.state = 'due' and a.planned_at is null and a.incident_id is not null and (a.event = 'down' or not exists (
         select 1 from alerts d where d.incident_id = a.incident_id and d.event = 'down'
           and d.state = 'due' and d.planned_at is null)))
     select a.id, a.organisation_id, a.monitor_id, a.incident_id, a.event,
@@ -376,16 +408,16 @@ export async function insertSteps(
   );
   const at = new Date(now);
   await sql`
-    insert into alert_steps (organisation_id, channel_id, monitor_id, incident_id, event, seq,
-      state, due_at, look_at, flapping, because, created_at, settled_at)
-    select organisation, channel, monitor, incident, event, seq, case
+    insert into alert_steps (organisation_id, channel_id, monitor_id, incident_id, alert_id, event,
+      seq, state, due_at, look_at, flapping, because, created_at, settled_at)
+    select organisation, channel, monitor, incident, alert, event, seq, case
       when because is null then 'held' else 'dropped' end, due_at, look_at, flapping,
       because, ${at}, case when because is null then null else ${at}::timestamptz end
     from json_to_recordset(${jsonText(rows)}::text::json) as s (organisation uuid, channel uuid,
-      monitor uuid, incident uuid, event text, seq int,
+      monitor uuid, incident uuid, alert bigint, event text, seq int,
       due_at timestamptz, look_at timestamptz, flapping text, because text)
     where exists (select 1 from channels c where c.id = s.channel)
-    on conflict (incident_id, channel_id, event, seq) do nothing`;
+    on conflict do nothing`;
 }
 
 export async function eventsPlanned(

@@ -261,6 +261,8 @@ export const stepEvents = [
   'flapping',
 ] as const;
 export type StepEvent = (typeof stepEvents)[number];
+/** News of a warning (rule 44): it began or became more urgent, or it is over. */
+export type WarningEvent = 'warning' | 'warning_over';
 
 export type HeldBy =
   | 'delay'
@@ -281,7 +283,7 @@ export type Because =
   | `channel_${DisabledReason}`;
 
 export type Step = {
-  readonly event: StepEvent;
+  readonly event: StepEvent | WarningEvent;
   /** When the event became due for all channels. */
   readonly due_at: number;
   /** The earliest time: that of a reminder. */

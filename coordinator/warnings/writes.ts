@@ -42,8 +42,8 @@ export function writeWarnings(sql: Queryable, writes: readonly WarningWrite[]): 
       order by w.ended_at is null, w.began_at
       on conflict (id) do update set details = excluded.details, ended_at = excluded.ended_at`,
     sql`
-      insert into warning_alerts (organisation_id, monitor_id, warning_id, event, details)
-      select m.organisation_id, m.id, w.id, w.told, w.details
+      insert into alerts (organisation_id, monitor_id, warning_id, event, details, state)
+      select m.organisation_id, m.id, w.id, w.told, w.details, 'due'
       from json_to_recordset(${jsonText(rows.filter((row) => row.told !== null))}::text::json)
         as w (id uuid, monitor_id uuid, told text, details jsonb)
       join monitors m on m.id = w.monitor_id
@@ -112,7 +112,7 @@ export async function openWarnings(
 ): Promise<ReadonlyMap<string, readonly HeldWarning[]>> {
   const rows = await sql<OpenRow[]>`
     select w.id, w.monitor_id, w.code, w.details, w.began_at, w.confirmed_at, (
-      select coalesce(jsonb_agg(a.details order by a.id), '[]') from warning_alerts a
+      select coalesce(jsonb_agg(a.details order by a.id), '[]') from alerts a
       where a.warning_id = w.id and a.organisation_id = w.organisation_id and a.event = 'warning'
     ) as told
     from warnings w join monitors m on m.id = w.monitor_id

@@ -15,7 +15,6 @@ import type {
 import { webhook } from '../../coordinator/notifications/kinds/webhook.ts';
 import { createOwnerFallback } from '../../coordinator/notifications/last-resort.ts';
 import { createPlanner } from '../../coordinator/notifications/plan.ts';
-import { createWarningTeller } from '../../coordinator/notifications/warnings.ts';
 import { createResults, noUnsealedHours } from '../../coordinator/results/reading.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { eventually } from './eventually.ts';
@@ -94,7 +93,6 @@ export const notificationBench = async (sql: Sql) => {
       courier,
       planner,
       composer,
-      warnings: createWarningTeller({ sql, clock, gathers }),
       rescue: createOwnerFallback({ sql, clock, log, hasMail: true }),
     };
   };
@@ -180,21 +178,20 @@ export const notificationBench = async (sql: Sql) => {
       await sql`insert into warnings (id, organisation_id, monitor_id, code, details, began_at, confirmed_at)
         values (${id}, ${organisation}, ${monitor}, ${code}, ${json}::text::jsonb, ${at}, ${at})
         on conflict (id) do update set details = excluded.details`;
-      await sql`insert into warning_alerts (organisation_id, monitor_id, warning_id, event, details, created_at)
-        values (${organisation}, ${monitor}, ${id}, 'warning', ${json}::text::jsonb, ${at})`;
+      await sql`insert into alerts (organisation_id, monitor_id, warning_id, event, details, created_at, state)
+        values (${organisation}, ${monitor}, ${id}, 'warning', ${json}::text::jsonb, ${at}, 'due')`;
       return id;
     },
     endWarning: async (warning: string): Promise<void> => {
       const at = new Date(state.now);
       await sql`update warnings set ended_at = ${at} where id = ${warning}`;
-      await sql`insert into warning_alerts (organisation_id, monitor_id, warning_id, event, details, created_at)
-        select organisation_id, monitor_id, id, 'warning_over', details, ${at} from warnings where id = ${warning}`;
+      await sql`insert into alerts (organisation_id, monitor_id, warning_id, event, details, created_at, state)
+        select organisation_id, monitor_id, id, 'warning_over', details, ${at}, 'due' from warnings where id = ${warning}`;
     },
     /** All that is due now is told, and answered. */
     tell: async (by = here): Promise<void> => {
       while (await by.planner.plan());
       while (await by.composer.compose());
-      while (await by.warnings.tell());
       await by.courier.hurry();
       await settled();
     },

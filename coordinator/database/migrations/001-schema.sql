@@ -1538,13 +1538,17 @@ create table channel_tests (
 create index channel_tests_by_age on channel_tests (at);
 create index channel_tests_recent on channel_tests (organisation_id, at);
 
--- Alerts of incidents (rules 25, 28): one row for an incident, event and channel. Channels come
--- with their own work; until then the channel is ''.
+-- Alerts of incidents (rules 25, 28), one row for an incident, event and channel, and of warnings
+-- (rule 44): one each time that there is news of one. Channels come with their own work; until then
+-- the channel is ''.
 create table alerts (
   id bigint generated always as identity,
   organisation_id uuid not null,
   monitor_id uuid not null,
-  incident_id uuid not null,
+  incident_id uuid,
+  warning_id uuid,
+  -- What the warning was about then.
+  details jsonb,
   event text not null,
   channel text not null default '',
   -- held: inside cover or before alert_after_s; due: to be sent; sent; dropped: resolved before it
@@ -1556,15 +1560,19 @@ create table alerts (
   -- A due event becomes steps once. What was told to nobody before there were channels is told to
   -- nobody now.
   planned_at timestamptz,
-  check (event in ('down', 'up', 'closed', 'was_down')),
+  check (event in ('down', 'up', 'closed', 'was_down', 'warning', 'warning_over')),
   check (state in ('held', 'due', 'sent', 'dropped')),
+  check ((incident_id is null) = (event in ('warning', 'warning_over'))),
+  check ((incident_id is null) = (warning_id is not null and details is not null)),
   unique (incident_id, event, channel),
-  primary key (id)
+  primary key (id),
+  foreign key (warning_id) references warnings on delete cascade
 );
 create index alerts_by_age on alerts (created_at);
 create index alerts_monitor on alerts (monitor_id) where (state in ('held', 'due'));
 create index alerts_planning on alerts (id) where ((state = 'due'::text) and (planned_at is null));
 create index alerts_waiting on alerts (due_at) where (state = 'held'::text);
+create index alerts_warning on alerts (warning_id) where (warning_id is not null);
 
 -- Tries at what can be guessed (passwords, codes), by the fingerprint of who tries at what.
 create table attempts (
@@ -1573,26 +1581,6 @@ create table attempts (
   tries integer not null,
   primary key (subject)
 );
-
--- What is to be told of a warning: that it began or became more urgent, and that it ended. Not told
--- to anybody until it is planned.
-create table warning_alerts (
-  id bigint generated always as identity,
-  organisation_id uuid not null,
-  monitor_id uuid not null,
-  warning_id uuid not null,
-  event text not null,
-  details jsonb not null,
-  created_at timestamptz not null default now(),
-  planned_at timestamptz,
-  check (event in ('warning', 'warning_over')),
-  primary key (id),
-  foreign key (monitor_id) references monitors on delete cascade,
-  foreign key (organisation_id) references organisations on delete cascade,
-  foreign key (warning_id) references warnings on delete cascade
-);
-create index warning_alerts_unplanned on warning_alerts (organisation_id, created_at) where (planned_at is null);
-create index warning_alerts_warning on warning_alerts (warning_id);
 
 -- What leaves: once taken, for good. Its id is the idempotency key of every attempt.
 create table messages (
@@ -1635,14 +1623,16 @@ create index messages_page on messages (channel_id, key);
 create index messages_thread on messages (thread_id);
 create index messages_waiting on messages (next_at) where (state = 'waiting'::text);
 
--- One event of one incident for one channel. held → told (in a message) | dropped | merged (its
+-- One event of one incident or warning for one channel. held → told (in a message) | dropped | merged (its
 -- incident ended before it was taken).
 create table alert_steps (
   id bigint generated always as identity,
   organisation_id uuid not null,
   channel_id uuid not null,
   monitor_id uuid not null,
-  incident_id uuid not null,
+  incident_id uuid,
+  -- The alert of a warning.
+  alert_id bigint,
   event text not null,
   seq integer not null default 0,
   state text not null,
@@ -1662,11 +1652,15 @@ create table alert_steps (
   first_told_at timestamptz,
   created_at timestamptz not null default now(),
   settled_at timestamptz,
-  check (event in ('down', 'up', 'was_down', 'closed', 'reminder', 'acknowledged', 'flapping')),
+  check (event in ('down', 'up', 'was_down', 'closed', 'reminder', 'acknowledged', 'flapping',
+    'warning', 'warning_over')),
+  check ((incident_id is null) = (alert_id is not null)),
   check (flapping in ('plain', 'flapping', 'silent')),
   check (state in ('held', 'told', 'dropped', 'merged')),
   unique (incident_id, channel_id, event, seq),
+  unique (alert_id, channel_id),
   primary key (id),
+  foreign key (alert_id) references alerts on delete cascade,
   foreign key (channel_id) references channels on delete cascade,
   foreign key (message_id) references messages on delete set null
 );
@@ -1675,28 +1669,6 @@ create index alert_steps_channel on alert_steps (channel_id) where (state = 'hel
 create index alert_steps_message on alert_steps (message_id) where (message_id is not null);
 create index alert_steps_monitor on alert_steps (monitor_id, due_at);
 create index alert_steps_waiting on alert_steps (look_at) where (state = 'held'::text);
-
--- What becomes of an alert of a warning at each channel that wants it.
-create table warning_steps (
-  id bigint generated always as identity,
-  alert_id bigint not null,
-  channel_id uuid not null,
-  organisation_id uuid not null,
-  -- held (hours, mute, maintenance) → told | dropped, and why it was.
-  state text not null,
-  because text,
-  look_at timestamptz not null,
-  message_id uuid,
-  check (state in ('held', 'told', 'dropped')),
-  unique (alert_id, channel_id),
-  primary key (id),
-  foreign key (alert_id) references warning_alerts on delete cascade,
-  foreign key (channel_id) references channels on delete cascade,
-  foreign key (message_id) references messages on delete set null,
-  foreign key (organisation_id) references organisations on delete cascade
-);
-create index warning_steps_message on warning_steps (message_id) where (message_id is not null);
-create index warning_steps_waiting on warning_steps (channel_id, look_at) where (state = 'held'::text);
 
 create table message_attempts (
   message_id uuid not null,

@@ -351,8 +351,8 @@ describe('the housekeeper', () => {
         (await sql`select id from warnings where organisation_id = ${of} order by key`).map(
           ({ id }) => id,
         ),
-        await sql`select count(*) from warning_alerts where organisation_id = ${of}`,
-        await sql`select count(*) from warning_steps where organisation_id = ${of}`,
+        await sql`select count(*) from alerts where organisation_id = ${of}`,
+        await sql`select count(*) from alert_steps where organisation_id = ${of}`,
       ];
     };
     bench.now += 399 * day;

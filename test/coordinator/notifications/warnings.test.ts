@@ -165,7 +165,7 @@ describe('rule 44: a warning', async () => {
     bench.now += 180 * minute;
     await bench.tell();
     expect(heard('chat')).toEqual([]);
-    expect(await sql`select state, because from warning_steps`).toEqual([
+    expect(await sql`select state, because from alert_steps`).toEqual([
       { state: 'dropped', because: 'channel_off' },
     ]);
   });

@@ -153,7 +153,7 @@ export const readWarnings = async (
     select w.monitor_id as monitor, w.code, w.began_at, w.ended_at, (
       select coalesce(jsonb_agg(jsonb_build_object('event', a.event, 'details', a.details)
         order by a.id), '[]')
-      from warning_alerts a where a.warning_id = w.id) as alerts
+      from alerts a where a.warning_id = w.id) as alerts
     from warnings w where w.organisation_id = ${organisation} order by w.began_at`;
   return rows.map(({ monitor, began_at, ended_at, ...rest }) => ({
     ...rest,
