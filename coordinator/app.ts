@@ -171,9 +171,12 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
       };
     },
   };
+  const unsealed = createUnsealedHours({ sql, log });
+  const results = createResults({ unsealed, log });
   const ownRecord = createServiceRecord({
     sql,
     clock,
+    results,
     rawDays: config.KEEP_RAW_DAYS,
     readers: config.ABOUT_PAGE,
     isLeader: () => engine?.partitions.owns(0) === true,
@@ -200,8 +203,6 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     beside,
   );
 
-  const unsealed = createUnsealedHours({ sql, log });
-  const results = createResults({ unsealed, clock, log });
   const {
     gate,
     tokens,

@@ -60,7 +60,7 @@ export function createGateSetup({
   clock,
   log,
   baseUrl,
-  results = createResults({ unsealed: noUnsealedHours, clock, log }),
+  results = createResults({ unsealed: noUnsealedHours, log }),
   trials = noTestRuns,
 }: Dependencies): GateSetup {
   const { SECRET_KEY: secretKey, SECRET_KEY_PREVIOUS: previousKey } = config;

@@ -12,6 +12,7 @@ import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { connect, type Sql } from '../coordinator/database/connect.ts';
 import { launchBrowser, openTab } from './support/browser.ts';
+import { storeChecks } from './support/checks.ts';
 import { eventually } from './support/eventually.ts';
 import { openMailbox } from './support/receivers.ts';
 
@@ -64,14 +65,22 @@ const monitors = [
 /** What would have been seen in the day before: nobody wants to wait for it. */
 const addYesterday = async (sql: Sql): Promise<void> => {
   await sql`update monitors set created_at = now() - interval '40 days'`;
-  await sql`
-    insert into results (monitor_key, at, probe_key, took_ms, outcome, phases)
-    select m.key, at, p.key, took, 0, array[3, 11, 24, took - 40, took]
-    from monitors m cross join probes p
-      cross join lateral generate_series(now() - interval '24 hours', now() - interval '1 minute', interval '3 minutes') as at
-      cross join lateral (select (case p.continent when 'Europe' then 61 when 'Asia' then 212 else 143 end
-        + 25 * sin(extract(epoch from at) / 9000 + m.key) + 18 * random())::real as took) t
-    where m.type <> 'heartbeat'`;
+  const monitors = await sql<{ key: number }[]>`select key from monitors where type <> 'heartbeat'`;
+  const probes = await sql<{ key: number; continent: string }[]>`select key, continent from probes`;
+  const ats = Array.from({ length: 480 }, (_, nth) => Date.now() - (nth * 3 + 1) * 60_000);
+  for (const { key } of monitors)
+    await storeChecks(
+      sql,
+      key,
+      probes.flatMap((probe) =>
+        ats.map((at) => {
+          const base = probe.continent === 'Europe' ? 61 : probe.continent === 'Asia' ? 212 : 143;
+          const took_ms = base + 25 * Math.sin(at / 9_000_000 + key) + 18 * Math.random();
+          const phases = { dns: 3, tcp: 11, tls: 24, first_byte: took_ms - 40, total: took_ms };
+          return { probe: probe.key, at, took_ms, phases };
+        }),
+      ),
+    );
   await sql`
     insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, resolved_at, seen_probe, seen_continent, confirmed_probe,
       confirmed_continent, cause, scope, layer)

@@ -92,20 +92,20 @@ async function countAll(sql: Sql, counted: ReadonlyMap<string, number>): Promise
  */
 const maxSilentMs = 86_400_000;
 
-/** @returns the time of the newest result, or of the newest hour of results. */
+/** @returns the time of the newest result, or of the end of the newest day of results. */
 async function newestOf(
   sql: Sql,
   { made_at, results }: Awaited<ReturnType<typeof backupHeader>>,
 ): Promise<string | null> {
-  const [row] = await sql<{ hour: Date | null; watched_since: Date | null }[]>`
-    select (select max(hour) from rollups) as hour, (select min(created_at) from monitors where enabled
-        and type <> 'heartbeat') as watched_since`;
+  const [row] = await sql<{ until: Date | null; watched_since: Date | null }[]>`
+    select (select max(day) + 1 from daily_rollups) as until, (select min(created_at) from monitors
+        where enabled and type <> 'heartbeat') as watched_since`;
   const result = (await resultsSpan(sql))?.to ?? null;
   if (results && result !== results.to)
     throw new NoBackup(
       `restored, its newest result is of ${result === null ? 'never' : iso(result)} and not of ${iso(results.to)}`,
     );
-  const newest = result ?? row?.hour?.getTime() ?? null;
+  const newest = result ?? row?.until?.getTime() ?? null;
   const since = newest ?? row?.watched_since?.getTime();
   if (row?.watched_since && since !== undefined && Date.parse(made_at) - since > maxSilentMs)
     throw new NoBackup(

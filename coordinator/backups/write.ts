@@ -172,16 +172,23 @@ export type BackupSummary = { readonly tables: number; readonly rows: number };
 /** Called after every table. */
 export type Progress = (table: string, rows: number) => void;
 
-/**
- * First and last time of the raw results, or of their chunks: a restore creates their days from it.
- */
-export async function resultsSpan(sql: Queryable): Promise<{ from: number; to: number } | null> {
-  const [row] = await sql<{ from: Date | null; to: Date | null }[]>`
-    select least((select min(at) from results), (select min(at) from chunks)) as from,
-      greatest((select max(at) from results), (select max(at) from chunks),
-        (select max(hour) from journal)) as to`;
+/** First and last time of the stored checks: a restore creates their days from it. */
+export async function resultsSpan(
+  sql: Queryable,
+  withResults = true,
+): Promise<{ from: number; to: number } | null> {
+  const [row] = withResults
+    ? await sql<Span[]>`
+      select (select min(at) from chunks) as from,
+        greatest((select max(at) from chunks), (select max(hour) from journal)) as to`
+    : await sql<Span[]>`
+      select min(at) as from, max(at) as to from chunks
+      where at >= (select min(day)::timestamp at time zone 'UTC' from stale_days)
+        and ${sql.unsafe(isWithoutFigures)}`;
   return row?.to ? { from: (row.from ?? row.to).getTime(), to: row.to.getTime() } : null;
 }
+
+type Span = { readonly from: Date | null; readonly to: Date | null };
 
 type How = {
   readonly withResults?: boolean;
@@ -224,9 +231,11 @@ type Wanted = { readonly progress: Progress; readonly withResults: boolean };
 
 /**
  * Raw results are most of a backup, and are kept only for days; samples, incidents and uptime need
- * none of them.
+ * none of them. Figures do until their day has a row: without results, a backup has the chunks of
+ * such days alone.
  */
-const rawTables = ['results', 'chunks', 'journal'];
+const isWithoutFigures = `exists (select from stale_days s where s.monitor_key = chunks.monitor_key
+  and s.day = (chunks.at at time zone 'UTC')::date)`;
 
 async function* backupBytes(
   sql: Transaction,
@@ -234,16 +243,14 @@ async function* backupBytes(
   done: { tables: number; rows: number },
   { progress, withResults }: Wanted,
 ): AsyncGenerator<Buffer> {
-  const tables = (await tablesInOrder(sql)).filter(
-    ({ name }) => withResults || !rawTables.includes(name),
-  );
+  const tables = (await tablesInOrder(sql)).filter(({ name }) => withResults || name !== 'journal');
   yield Buffer.from(magic);
   const header = recordBytes(
     'H',
     json({
       made_at: new Date().toISOString(),
       migrations: await appliedMigrations(sql),
-      results: withResults ? await resultsSpan(sql) : null,
+      results: await resultsSpan(sql, withResults),
       journal: withResults ? await journalSpan(sql) : null,
     }),
   );
@@ -251,7 +258,7 @@ async function* backupBytes(
   yield header;
   for (const table of tables) {
     const count = { rows: 0 };
-    for await (const bytes of tableBytes(sql, table, count)) {
+    for await (const bytes of tableBytes(sql, table, count, withResults)) {
       sum.update(bytes);
       yield bytes;
     }
@@ -278,11 +285,14 @@ async function* tableBytes(
   sql: Transaction,
   { name, columns }: Table,
   count: { rows: number },
+  withResults: boolean,
 ): AsyncGenerator<Buffer> {
   yield recordBytes('T', json({ name, columns }));
-  for (const leaf of await leavesOf(sql, name)) {
-    const { text } =
-      sql`copy (select ${sql(columns)} from only ${sql.unsafe(leaf)}) to stdout`.write();
+  const isPart = name === 'chunks' && !withResults;
+  const leaves = await leavesOf(sql, name);
+  for (const leaf of isPart ? await withoutFigures(sql, leaves) : leaves) {
+    const { text } = sql`copy (select ${sql(columns)} from only ${sql.unsafe(leaf)} as ${sql(name)}
+      ${isPart ? sql`where ${sql.unsafe(isWithoutFigures)}` : sql``}) to stdout`.write();
     for await (const bytes of inPieces(sql.session.copyTo(text))) {
       count.rows += rowsIn(bytes);
       yield recordBytes('D', bytes);
@@ -301,6 +311,13 @@ async function leavesOf(sql: Transaction, table: string): Promise<string[]> {
     union all
     select oid::regclass::text from pg_class where oid = ${table}::regclass and relkind = 'r'`;
   return rows.map(({ name }) => name);
+}
+
+/** Of the days of chunks, those of which some monitor has no row yet. */
+async function withoutFigures(sql: Transaction, days: readonly string[]): Promise<string[]> {
+  const rows = await sql<{ name: string }[]>`
+    select distinct 'chunks_' || to_char(day, 'YYYYMMDD') as name from stale_days order by 1`;
+  return rows.map(({ name }) => name).filter((name) => days.includes(name));
 }
 
 const pieceBytes = 256 * 1024;

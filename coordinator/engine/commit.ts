@@ -13,11 +13,8 @@ import {
   writeLedger,
 } from '../incidents/writes.ts';
 import { type AlertWrite, writeAlerts, writeDowns } from '../notifications/release.ts';
-import { convertAgain } from '../results/conversion.ts';
 import { insertJournal, type JournalRow, markSealed } from '../results/journal.ts';
-import { markStale, writeRollups } from '../results/rollups.ts';
-import { type Seal, writeChunks } from '../results/sealing.ts';
-import { insertResults, type ResultRow } from '../results/table.ts';
+import { type Seal, writeChunks, writeNewestHour } from '../results/sealing.ts';
 import {
   type CertificateWrite,
   type WarningWrite,
@@ -40,15 +37,10 @@ import {
  */
 export type Unit = {
   readonly lease: Lease;
-  readonly results: readonly ResultRow[];
   readonly journal: readonly JournalRow[];
   readonly seal: Seal | null;
   /** All that arrived before is in chunks. */
   readonly sealedUntil: number | null;
-  /** Hours of these results, whose rollups must be made or made again. */
-  readonly staleHours: readonly number[];
-  /** The day of its oldest result that has a row alone, when that day may be converted already. */
-  readonly convertFrom: number | null;
   readonly watermarks: readonly Watermark[];
   readonly incidents: readonly IncidentWrite[];
   readonly evidence: readonly EvidenceWrite[];
@@ -69,12 +61,9 @@ export type Unit = {
 export function emptyUnit(lease: Lease): Unit {
   return {
     lease,
-    results: [],
     journal: [],
     seal: null,
     sealedUntil: null,
-    staleHours: [],
-    convertFrom: null,
     watermarks: [],
     incidents: [],
     evidence: [],
@@ -89,8 +78,8 @@ export function emptyUnit(lease: Lease): Unit {
 }
 
 /** How many results it stores: the commit time depends on that. */
-export function resultsIn({ results, journal }: Unit): number {
-  return results.length + journal.reduce((sum, { checks }) => sum + checks, 0);
+export function resultsIn({ journal }: Unit): number {
+  return journal.reduce((sum, { counts: { ok, fail, unknown } }) => sum + ok + fail + unknown, 0);
 }
 
 /**
@@ -131,14 +120,6 @@ function statementsOf(sql: Queryable, owner: string, units: readonly Unit[]): St
       owner,
       units.map(({ lease }) => lease),
     ),
-    ...convertAgain(
-      sql,
-      all(({ convertFrom }) => (convertFrom === null ? [] : [convertFrom])),
-    ),
-    ...insertResults(
-      sql,
-      all(({ results, seal }) => [...results, ...(seal?.rows ?? [])]),
-    ),
     ...insertJournal(
       sql,
       all(({ journal }) => journal),
@@ -147,11 +128,12 @@ function statementsOf(sql: Queryable, owner: string, units: readonly Unit[]): St
       sql,
       all(({ seal }) => seal?.chunks ?? []),
     ),
-    ...units.flatMap(({ seal }) => (seal ? writeRollups(sql, seal) : [])),
+    ...units.flatMap(({ lease, seal }) =>
+      seal ? writeNewestHour(sql, lease.partition, seal) : [],
+    ),
     ...units.flatMap(({ lease, sealedUntil }) =>
       sealedUntil === null ? [] : [markSealed(sql, lease.partition, sealedUntil)],
     ),
-    ...markStale(sql, [...new Set(all(({ staleHours }) => staleHours))]),
     ...writeWatermarks(
       sql,
       all(({ watermarks }) => watermarks),

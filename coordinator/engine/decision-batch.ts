@@ -5,9 +5,7 @@ import { decide } from '../core/decide.ts';
 import { createState } from '../core/lifecycle.ts';
 import type { FirstCheck } from '../core/rechecks.ts';
 import type { Effect, Incident, MonitorEvent, MonitorState, Watched } from '../core/types.ts';
-import { hourOf } from '../results/chunk.ts';
 import type { JournalRow } from '../results/journal.ts';
-import type { ResultRow } from '../results/table.ts';
 import type { Unit } from './commit.ts';
 import type { MonitorRow, MonitorSettings } from './monitor-memory.ts';
 import { type Passes, passesOf } from './monitor-memory.ts';
@@ -69,11 +67,6 @@ export type DecisionBatch = {
   hasStates: boolean;
   /** By name: up to where it commits results. */
   readonly marks: Map<string, Watermark>;
-  /** The hours whose samples it changes, and the hour of the last result. */
-  readonly hours: Set<number>;
-  hour: number;
-  /** When the oldest result that counts otherwise than it was sent began: no journal has it. */
-  oldestRecounted: number;
   /** Rechecks to request once it is committed. */
   readonly rechecks: RecheckRequest[];
   /** Passes that took the fast path. */
@@ -81,7 +74,6 @@ export type DecisionBatch = {
   /** What it writes; `done`: rows of the outbox that it completes. */
   readonly rows: {
     readonly [Name in
-      | 'results'
       | 'incidents'
       | 'evidence'
       | 'ledger'
@@ -107,13 +99,9 @@ export function beginDecisions(
     entries: new Map(),
     hasStates: false,
     marks: new Map(),
-    hours: new Set(),
-    hour: Number.NaN,
-    oldestRecounted: Number.POSITIVE_INFINITY,
     rechecks: [],
     routine: [],
     rows: {
-      results: [],
       incidents: [],
       evidence: [],
       ledger: [],
@@ -248,18 +236,6 @@ export function removeMonitor(batch: DecisionBatch, monitor: string): void {
 export function takeRoutine(batch: DecisionBatch, taken: Passes): void {
   assertOpen(batch);
   batch.routine.push(taken);
-}
-
-export function addSample(batch: DecisionBatch, row: ResultRow): void {
-  batch.rows.results.push(row);
-  belongsTo(batch, row.at);
-}
-
-/** Neighbours nearly always belong to the same hour. */
-function belongsTo(batch: DecisionBatch, at: number): void {
-  if (at >= batch.hour && at < batch.hour + 3_600_000) return;
-  batch.hour = hourOf(at);
-  batch.hours.add(batch.hour);
 }
 
 /** Requests a first check, to be made after the commit as soon as the budget allows. */

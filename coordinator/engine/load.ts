@@ -61,7 +61,7 @@ export async function loadPartition(
   const { partition } = lease;
   const now = clock.now();
   const hours = await unsealed.read(partition);
-  const stored = createResults({ unsealed: only(hours), clock, log });
+  const stored = createResults({ unsealed: only(hours), log });
   const [written, incidents, kept, closed, downs, gaps, pauses, marks, warned] = await Promise.all([
     readCheckpoint(sql, partition),
     openIncidents(sql, partition),

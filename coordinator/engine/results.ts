@@ -10,7 +10,7 @@ import {
 import { proofOf, type Signed } from '../../shared/bus/identity.ts';
 import type { ReceiptMessage } from '../../shared/bus/messages.ts';
 import { subjects } from '../../shared/bus/subjects.ts';
-import type { Outcome, Result } from '../../shared/checks/result.ts';
+import type { Result } from '../../shared/checks/result.ts';
 import { byStart } from '../core/backlog.ts';
 import { nextTick } from '../core/lifecycle.ts';
 import type { SeenResult } from '../core/types.ts';
@@ -20,13 +20,11 @@ import type { Accepted } from '../probes/directory.ts';
 import type { ProbeRow } from '../probes/queries.ts';
 import { observingProbeOf } from '../probes/roster.ts';
 import { hourOf } from '../results/chunk.ts';
-import { dayMs } from '../results/days.ts';
 import { addBatch } from '../results/hours.ts';
 import { packBatch } from '../results/packed-batch.ts';
 import { type Packed, pack } from './checkpoint.ts';
 import { emptyUnit, type Unit } from './commit.ts';
 import {
-  addSample,
   assertOpen,
   beginDecisions,
   buildState,
@@ -57,7 +55,6 @@ export type LocatedBatch = Pick<Accepted, 'probe' | 'batch'> & {
 /** The new part of it: from this place on. */
 type Fresh = LocatedBatch & { readonly first: number };
 
-export type Judged = { readonly key: number; readonly probe: ProbeRow; readonly seen: SeenResult };
 type Receipt = {
   readonly generation: string;
   readonly probe: string;
@@ -69,7 +66,7 @@ type Receipt = {
 export type Decided = {
   readonly decisions: DecisionBatch;
   /** Results that were decided, without those on the fast path. */
-  readonly judged: readonly Judged[];
+  readonly judged: readonly SeenResult[];
   readonly refused: readonly { readonly probe: string; readonly reason: RefusedReason }[];
   readonly receipts: readonly (readonly [subject: string, receipt: ReceiptMessage])[];
 };
@@ -115,7 +112,7 @@ export function decideBatches(
   }
 
   const { routine, judged, refused, taken } = splitResults(state, fresh, now, deps);
-  for (const [nth, one] of fresh.entries()) keepInJournal(decisions, one, taken[nth] ?? []);
+  for (const one of taken) keepInJournal(decisions, one);
   for (const passes of routine) takeRoutine(decisions, passes);
   decideResults(decisions, judged, now);
 
@@ -135,13 +132,20 @@ function firstAfter(batch: Batch, seq: number): number {
   return place;
 }
 
+/** A batch with what was taken of it, by place. */
+type Taken = Fresh & {
+  /** The key of the monitor whose result was taken, else 0. */
+  readonly keys: readonly number[];
+  /** What counts as unknown, whatever its probe says. */
+  readonly unknown: ReadonlySet<number>;
+};
+
 /** A set of batches, split by how its results are decided. */
 type SplitResults = {
-  /** Of each batch by place: the key of the monitor whose result was taken, else 0. */
-  readonly taken: readonly number[][];
+  readonly taken: readonly Taken[];
   /** By their place: passes that may take the fast path, whatever else is in the set. */
   readonly routine: readonly Passes[];
-  readonly judged: Judged[];
+  readonly judged: SeenResult[];
   readonly refused: { probe: string; reason: RefusedReason }[];
 };
 
@@ -160,15 +164,11 @@ function splitResults(
   const moment = { now, oldest: oldestAccepted(now), network: roster() };
   const others = new Set<number>();
   const routine: (Passes & Fresh)[] = [];
-  const judged: Judged[] = [];
+  const judged: SeenResult[] = [];
   const refused: SplitResults['refused'] = [];
-  const taken: number[][] = [];
-  const decideAt = ({ probe, batch }: Fresh, place: number, slot: number): void => {
-    judged.push({
-      key: monitors.rowAt(slot).key,
-      probe,
-      seen: seenResult(probe, resultAt(batch, place), now, timing.lateMs),
-    });
+  const taken: Taken[] = [];
+  const decideAt = ({ probe, batch }: Fresh, place: number): void => {
+    judged.push(seenResult(probe, resultAt(batch, place), now, timing.lateMs));
   };
 
   for (const one of fresh) {
@@ -177,7 +177,8 @@ function splitResults(
     const mayPass = !attends(probe.id);
     const slots = new Int32Array(batch.monitors.length).fill(-1);
     const keys = Array.from(slots, () => 0);
-    taken.push(keys);
+    const unknown = new Set<number>();
+    taken.push({ ...one, keys, unknown });
     for (let place = first; place < slots.length; place += 1) {
       const slot = one.slots[place] ?? -1;
       // Deleted meanwhile, or never known: nothing to decide.
@@ -187,14 +188,17 @@ function splitResults(
       const { terms, version } = monitors.termsAt(slot);
       if (!terms) continue;
       const reason = refusedReason(probe, pass, terms, version, moment);
-      if (!reason && countsAsSent(pass, batch.whole.get(place), now))
-        keys[place] = monitors.rowAt(slot).key;
-      if (reason) refused.push({ probe: probe.id, reason });
-      else if (mayPass && !batch.whole.has(place) && monitors.isRoutinePassAt(slot, pass, moment))
+      if (reason) {
+        refused.push({ probe: probe.id, reason });
+        continue;
+      }
+      keys[place] = monitors.rowAt(slot).key;
+      if (countsAs(pass, now) === 'unknown') unknown.add(place);
+      if (mayPass && !batch.whole.has(place) && monitors.isRoutinePassAt(slot, pass, moment))
         slots[place] = slot;
       else {
         others.add(slot);
-        decideAt(one, place, slot);
+        decideAt(one, place);
       }
     }
     routine.push({ ...one, from: pass.from, slots });
@@ -204,42 +208,32 @@ function splitResults(
       for (const [place, slot] of one.slots.entries()) {
         if (slot < 0 || !others.has(slot)) continue;
         one.slots[place] = -1;
-        decideAt(one, place, slot);
+        decideAt(one, place);
       }
   return { routine, judged, refused, taken };
-}
-
-/** What counts otherwise than its probe says has a row instead. */
-function countsAsSent(pass: SeenResult, whole: Result | undefined, now: number): boolean {
-  const outcome = whole?.outcome ?? 'ok';
-  return countsAs({ outcome, quarantined: pass.quarantined, at: pass.at }, now) === outcome;
 }
 
 /** A batch of which nothing was taken is no news. */
 function keepInJournal(
   { journal, partition, now }: DecisionBatch,
-  { probe, batch, delivered }: Fresh,
-  keys: readonly number[],
+  { probe, batch, delivered, keys, unknown }: Taken,
 ): void {
-  let [checks, passes, oldest] = [0, 0, Number.POSITIVE_INFINITY];
+  const counts = { ok: 0, fail: 0, unknown: 0 };
+  let oldest = Number.POSITIVE_INFINITY;
   for (let place = 0; place < keys.length; place += 1) {
     if (keys[place] === 0) continue;
-    checks += 1;
-    const whole = batch.whole.get(place);
-    if (whole && needsRow(whole, whole.outcome)) continue;
-    passes += 1;
+    counts[unknown.has(place) ? 'unknown' : (batch.whole.get(place)?.outcome ?? 'ok')] += 1;
     oldest = Math.min(oldest, startAt(batch, place) + tookAt(batch, place));
   }
-  if (checks === 0) return;
+  if (oldest === Number.POSITIVE_INFINITY) return;
   const proof = proofOf(delivered);
   journal.push({
     // Also when the clock was set back: what arrived before is in chunks already.
     arrival: Math.max(hourOf(now), partition.hours.until),
     partition: partition.lease.partition,
     probe: probe.key,
-    data: packBatch(delivered.data, batch, keys),
-    checks,
-    passes,
+    data: packBatch(delivered.data, batch, keys, unknown),
+    counts,
     oldest,
     signature: proof?.signature ?? null,
     digests: proof?.digests ?? null,
@@ -322,49 +316,27 @@ function isOwnChoice({ places, probe }: MonitorSettings, isPrivate: boolean): bo
   return Boolean(places) || (probe !== null) === isPrivate;
 }
 
-/** Decides results that may count, in order of start, and adds them to the samples. */
+/** Decides results that may count, in order of start. */
 export function decideResults(
   decisions: DecisionBatch,
-  judged: readonly Judged[],
+  judged: readonly SeenResult[],
   now: number,
 ): void {
   const late = new Set<string>();
-  for (const { key, probe, seen } of judged.toSorted((a, b) => byStart(a.seen, b.seen))) {
+  for (const seen of judged.toSorted(byStart)) {
     decideOn(decisions, seen.monitor, {
       is: 'result',
       result: seen.look === null ? seen : { ...seen, look: recheckAnswered(seen, decisions) },
     });
-    const outcome = countsAs(seen, now);
-    const { at, took_ms, phases } = seen;
-    if (needsRow(seen, outcome))
-      addSample(decisions, {
-        monitor_key: key,
-        probe_key: probe.key,
-        at,
-        took_ms,
-        outcome,
-        cause_class: seen.cause?.class ?? null,
-        phases,
-      });
-    if (outcome !== seen.outcome)
-      decisions.oldestRecounted = Math.min(decisions.oldestRecounted, at);
-    const { certificate, monitor } = seen;
+    const { certificate, monitor, at } = seen;
     const isOfNow = () => seen.config_version === settingsOf(decisions, monitor)?.version;
-    if (certificate && outcome === 'ok' && isOfNow())
+    if (certificate && countsAs(seen, now) === 'ok' && isOfNow())
       decisions.rows.certificates.push({ ...certificate, monitor, at });
     if (seen.handed_over) late.add(seen.monitor);
   }
   // The past causes no rechecks; incidents that are open after it are continued now.
   for (const monitor of late)
     if (incidentOf(decisions, monitor)) decideOn(decisions, monitor, { is: 'tick' });
-}
-
-/** A plain pass is in the journal alone. Answers to rechecks are few. */
-function needsRow(
-  { look: recheck, cause }: Pick<Result, 'look' | 'cause'>,
-  outcome: Outcome,
-): boolean {
-  return outcome !== 'ok' || cause !== null || recheck !== null;
 }
 
 /** The one of a check's rechecks that its incident waits for. */
@@ -416,21 +388,13 @@ export function unitWithCheckpoint(batch: DecisionBatch, takenAt: number): Unit 
 }
 
 export function unitOf(batch: DecisionBatch): Unit {
-  const { partition, rows, journal, hours, marks } = batch;
+  const { partition, rows, journal, marks } = batch;
   return {
     ...emptyUnit(partition.lease),
     ...rows,
     journal,
-    staleHours: [...hours],
-    convertFrom: lateDayOf(batch),
     watermarks: [...marks.values()],
   };
-}
-
-/** The day of the oldest result that has a row alone, unless it is today or later. */
-function lateDayOf({ oldestRecounted, now }: DecisionBatch): number | null {
-  const day = Math.floor(oldestRecounted / dayMs) * dayMs;
-  return day < Math.floor(now / dayMs) * dayMs ? day : null;
 }
 
 /** The partition's monitors as they will be. */
@@ -495,7 +459,7 @@ export function adopt(batch: DecisionBatch): void {
 /** Committed results say something about their probes. */
 export function observeAll(
   state: PartitionState,
-  judged: readonly Judged[],
+  judged: readonly SeenResult[],
   { observe }: PartitionDependencies,
 ): void {
   // One object for all of them: no one keeps it.
@@ -505,7 +469,7 @@ export function observeAll(
     state: () => state.monitors.stateOf(monitor),
     unwell: () => state.monitors.unwellOf(monitor),
   };
-  for (const { seen } of judged) {
+  for (const seen of judged) {
     monitor = seen.monitor;
     observe(seen, observed);
   }

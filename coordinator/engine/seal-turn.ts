@@ -8,7 +8,6 @@ import {
   type Sealing,
   sealedUntil,
 } from '../results/hours.ts';
-import { createResults, noUnsealedHours } from '../results/reading.ts';
 import { sealOf } from '../results/sealing.ts';
 import { emptyUnit } from './commit.ts';
 import type { PartitionDependencies } from './dependencies.ts';
@@ -28,7 +27,7 @@ type Dependencies = Pick<PartitionDependencies, 'sql' | 'clock' | 'log' | 'write
 /**
  * The owner of a partition moves the hours that are over from the journal into chunks, in rounds:
  *
- *   1 batches   of the oldest such hour, a thousand monitors in each turn, with their rollups
+ *   1 batches   of the oldest such hour, a thousand monitors in each turn
  *   2 mark    once no hour of the round is left: all that arrived before a time is in chunks
  *
  * A check that comes late waits for the next round, which is a minute away: its chunk is written
@@ -74,11 +73,8 @@ async function sealBatch(
   const batch = monitors.slice(-atOnce);
   // The day of checks that waited too long is no longer kept.
   if (hour >= oldestKept(clock.now())) {
-    const damaged = new Set<number>();
-    const onDamage = (key: number) => damaged.add(key);
-    const stored = createResults({ unsealed: noUnsealedHours, clock, log, onDamage });
     const keys = batch.map((key) => ({ key, partition }));
-    const seal = await sealOf(sql, { stored, damaged }, sealing, keys);
+    const seal = await sealOf(sql, log, sealing, keys);
     await writer.commit({ ...emptyUnit(state.lease), seal });
   }
   monitors.length -= batch.length;

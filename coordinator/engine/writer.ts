@@ -3,7 +3,6 @@ import type { Clock } from '../../shared/base/time.ts';
 import type { CommitSlot } from '../database/connect.ts';
 import { isTransient, type Sql } from '../database/connect.ts';
 import { type Figures, noFigures } from '../health/meters.ts';
-import { hourOf } from '../results/chunk.ts';
 import { commitUnits, resultsIn, type Unit } from './commit.ts';
 import { Fenced } from './queries.ts';
 
@@ -52,11 +51,6 @@ export function createWriter({
   /** Slots that write nothing. */
   const idle = [...slots];
   const writing = new Set<Promise<void>>();
-  /**
-   * The last hour that was marked for its rollup. Only the current hour is not marked again: marks
-   * of earlier hours may have been processed already.
-   */
-  let markedHour = 0;
   let closed = false;
 
   const takeSome = (): Waiting[] => {
@@ -77,17 +71,10 @@ export function createWriter({
   ): Promise<void> => {
     if (batch.length === 0) return;
     try {
-      const units = batch.map(({ unit }) => ({
-        ...unit,
-        staleHours: unit.staleHours.filter(
-          (hour) => hour !== markedHour || hour !== hourOf(clock.now()),
-        ),
-      }));
+      const units = batch.map(({ unit }) => unit);
       const began = performance.now();
       await commitUnits({ sql, slot }, owner, units);
       figures.committed(units, performance.now() - began, clock.now());
-      for (const { staleHours } of units)
-        for (const hour of staleHours) markedHour = Math.max(markedHour, hour);
       for (const { resolve } of batch) resolve();
     } catch (error) {
       if (error instanceof Fenced) {

@@ -7,6 +7,7 @@ import { listenObstacle } from '../../shared/base/process.ts';
 import { jsonOf } from '../../shared/bus/messages.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import { partitionConsumer, streams } from '../../shared/bus/subjects.ts';
+import { outcomes } from '../../shared/checks/result.ts';
 import { createSeen, type SeenBus, type Snapshot } from './gauges.ts';
 import type { Figures } from './meters.ts';
 
@@ -181,15 +182,12 @@ export function createLive(registry: Registry): Live {
   return {
     committed: (units, tookMs, now) => {
       commits.observe(tookMs / 1_000);
-      for (const { results: rows, journal, alerts, incidents } of units) {
+      for (const { journal, alerts, incidents } of units) {
         let oldest = Number.POSITIVE_INFINITY;
         for (const batch of journal) {
-          if (batch.passes > 0) results.inc({ outcome: 'ok' }, batch.passes);
+          for (const outcome of outcomes)
+            if (batch.counts[outcome] > 0) results.inc({ outcome }, batch.counts[outcome]);
           oldest = Math.min(oldest, batch.oldest);
-        }
-        for (const { outcome, at, took_ms } of rows) {
-          results.inc({ outcome });
-          oldest = Math.min(oldest, at + took_ms);
         }
         if (Number.isFinite(oldest)) age.observe(Math.max(0, now - oldest) / 1_000);
         // The commit that confirms also creates the "down", unless the outage is one of the past.

@@ -1,4 +1,6 @@
 import type { Queryable, Sql } from '../database/connect.ts';
+import { hourMs } from '../results/chunk.ts';
+import type { MonitorKey, Results } from '../results/reading.ts';
 
 /** The service record of the installation. Pure. */
 
@@ -91,31 +93,10 @@ export async function countedDays(sql: Queryable): Promise<ReadonlySet<string>> 
 }
 
 /** Counts one whole day. A second count gives the same, as far as its data is kept. */
-export async function countDay(sql: Queryable, day: string): Promise<void> {
+export async function countDay(sql: Queryable, results: Results, day: string): Promise<void> {
+  const doubted = await doubtedOn(sql, results, day);
   await sql`
-    with span as (select (${day}::date)::timestamp at time zone 'UTC' as began,
-      (${day}::date + 1)::timestamp at time zone 'UTC' as ended),
-    -- The "down" is written in the transaction that confirms an outage of now; one of the past is told late, and has none.
-    confirmed as (
-      select i.id, i.monitor_id, i.started_at, i.seen_continent,
-        case when i.confirmed_place is null then i.confirmed_continent end as confirmed_continent,
-        greatest(0, extract(epoch from a.created_at - i.started_at) * 1000) as took_ms
-      from span, alerts a join incidents i on i.id = a.incident_id
-      where a.event = 'down' and a.channel = '' and a.created_at >= span.began
-        and a.created_at < span.ended),
-    doubted as (
-      select c.id from confirmed c join monitors m on m.id = c.monitor_id
-      where c.confirmed_continent is not null
-        and exists (select from incident_evidence e where e.incident_id = c.id and e.part = 'matrix'
-          and e.outcome = 0 and e.continent not like '%/%'
-          and e.continent not in (c.seen_continent, c.confirmed_continent))
-        and not exists (select from incident_evidence e where e.incident_id = c.id and e.outcome = 1
-          and e.continent not like '%/%' and e.continent not in (c.seen_continent, c.confirmed_continent))
-        and not exists (select from results r join probes p on p.key = r.probe_key
-          where r.monitor_key = m.key and r.at >= c.started_at
-            and r.at < c.started_at + interval '1 hour' and r.outcome = 1
-            and p.organisation_id is null
-            and p.continent not in (c.seen_continent, c.confirmed_continent))),
+    with ${confirmedOn(sql, day)},
     outages as (
       select greatest(n.began_at, span.began) as began,
         least(coalesce(n.ended_at, span.ended), span.ended) as ended
@@ -127,11 +108,60 @@ export async function countDay(sql: Queryable, day: string): Promise<void> {
     select ${day}::date, (select count(*) from confirmed),
       (select percentile_disc(0.5) within group (order by took_ms) from confirmed)::int,
       (select percentile_disc(0.95) within group (order by took_ms) from confirmed)::int,
-      (select count(*) from doubted),
+      ${doubted},
       coalesce((select results from own_losses where day = ${day}::date), 0),
       (select count(*) from outages),
         (select coalesce(sum(extract(epoch from ended - began)), 0) from outages)::int
     on conflict (day) do nothing`;
+}
+
+/** The first tables of a statement about one day. */
+function confirmedOn(sql: Queryable, day: string) {
+  return sql`
+    span as (select (${day}::date)::timestamp at time zone 'UTC' as began,
+      (${day}::date + 1)::timestamp at time zone 'UTC' as ended),
+    -- The "down" is written in the transaction that confirms an outage of now; one of the past is told late, and has none.
+    confirmed as (
+      select i.id, i.monitor_id, i.started_at, i.seen_continent,
+        case when i.confirmed_place is null then i.confirmed_continent end as confirmed_continent,
+        greatest(0, extract(epoch from a.created_at - i.started_at) * 1000) as took_ms
+      from span, alerts a join incidents i on i.id = a.incident_id
+      where a.event = 'down' and a.channel = '' and a.created_at >= span.began
+        and a.created_at < span.ended)`;
+}
+
+/** How many outages of a day two continents saw, and no other that checked within the hour. */
+async function doubtedOn(sql: Queryable, results: Results, day: string): Promise<number> {
+  const unseen = await sql<(MonitorKey & { started_at: Date; continents: string[] })[]>`
+    with ${confirmedOn(sql, day)}
+    select m.key, m.partition, c.started_at,
+      array[c.seen_continent, c.confirmed_continent] as continents
+    from confirmed c join monitors m on m.id = c.monitor_id
+    where c.confirmed_continent is not null
+      and exists (select from incident_evidence e where e.incident_id = c.id and e.part = 'matrix'
+        and e.outcome = 0 and e.continent not like '%/%'
+        and e.continent not in (c.seen_continent, c.confirmed_continent))
+      and not exists (select from incident_evidence e where e.incident_id = c.id and e.outcome = 1
+        and e.continent not like '%/%' and e.continent not in (c.seen_continent, c.confirmed_continent))`;
+  const checks = await results.within(
+    sql,
+    unseen.map(({ key, partition, started_at }) => {
+      const from = started_at.getTime();
+      return { key, partition, from, to: from + hourMs };
+    }),
+  );
+  const failing = checks.map((some) =>
+    some.flatMap(({ outcome, probe }) => (outcome === 'fail' ? [probe] : [])),
+  );
+  const probes = await sql<{ key: number; continent: string }[]>`
+    select key, continent from probes
+    where organisation_id is null and key = any(${[...new Set(failing.flat())]}::int[])`;
+  return unseen.filter(
+    ({ continents }, nth) =>
+      !probes.some(
+        ({ key, continent }) => failing[nth]?.includes(key) && !continents.includes(continent),
+      ),
+  ).length;
 }
 
 /** The newest days in order of time, with the operator's present marks. */
@@ -184,6 +214,7 @@ const shownDays = 90;
 type Dependencies = {
   readonly sql: Sql;
   readonly clock: { readonly now: () => number };
+  readonly results: Results;
   /** For how long raw results are kept, which show whether others agreed. */
   readonly rawDays: number;
   readonly isLeader: () => boolean;
@@ -193,6 +224,7 @@ type Dependencies = {
 export function createServiceRecord({
   sql,
   clock,
+  results,
   rawDays,
   isLeader,
   readers,
@@ -203,7 +235,7 @@ export function createServiceRecord({
       if (isLeader()) {
         const existing = await countedDays(sql);
         for (const day of settledDays(clock.now(), rawDays))
-          if (!existing.has(day)) await countDay(sql, day);
+          if (!existing.has(day)) await countDay(sql, results, day);
       }
       const days = await serviceDays(sql, shownDays);
       shown = { days, sum: sumOf(days) };

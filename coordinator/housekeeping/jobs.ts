@@ -23,12 +23,9 @@ import { createOrganisationEndings } from '../offboarding/deletion.ts';
 import { forgetAudit } from '../organisations/queries.ts';
 import { idleMs, oldestMs } from '../people/sessions.ts';
 import { forgetRegistrations } from '../registrations/queries.ts';
-import { hourOf } from '../results/chunk.ts';
-import { convertResults } from '../results/conversion.ts';
-import { dropRollups, forgetDays, makeDays } from '../results/days.ts';
+import { forgetDays, makeDays } from '../results/days.ts';
 import { dropJournalHours, makeJournalHours } from '../results/journal.ts';
 import type { Results } from '../results/reading.ts';
-import { forgetOld, rollUpOneHour } from '../results/rollups.ts';
 import {
   areBeingRead,
   dropResultDays,
@@ -106,8 +103,8 @@ function isOver(sql: Queryable) {
 }
 
 /**
- * Keeps the database in shape: creates and drops days, rolls up hours and days, deletes the history
- * of deleted monitors in small batches.
+ * Keeps the database in shape: creates and drops days, makes the rows of days, deletes the history of
+ * deleted monitors.
  */
 export type Housekeeper = {
   readonly tick: () => Promise<void>;
@@ -120,14 +117,9 @@ export type RetentionDays = {
   readonly rollupDays: number;
   readonly ledgerDays: number;
 };
-/**
- * Results of an hour that has just ended may still be on their way; later ones have it rolled up
- * again.
- */
+/** Results of an hour that has just ended may still be on their way. */
 const settledMs = 120_000;
 const batchSize = 10_000;
-/** How many monitors get a day's rows put into chunks in one transaction. */
-const convertedAtOnce = 10;
 /** How many days of monitors are summarized in one transaction: their chunks are some megabytes. */
 const daysAtOnce = 100;
 /** How many monitors leave the trash in one transaction. */
@@ -220,7 +212,7 @@ export function createHousekeeper({
   };
 
   const forget = async (now: number): Promise<void> => {
-    await forgetOld(sql, now - kept.rollupDays * day, now - kept.ledgerDays * day);
+    await sql`delete from ledger where ended_at < ${new Date(now - kept.ledgerDays * day)}`;
     await forgetDays(sql, now - kept.rollupDays * day);
     await forgetWatermarks(sql);
     await forgetDone(sql);
@@ -253,22 +245,6 @@ export function createHousekeeper({
       const until = performance.now() + maxMs;
       await prepare();
       await expandWindows(sql, now);
-      await repeat(until, () =>
-        inTransaction(sql, (transaction) =>
-          rollUpOneHour(transaction, hourOf(now - settledMs), results),
-        ),
-      );
-      if (isLeader())
-        await repeat(until, () =>
-          inTransaction(sql, (transaction) =>
-            convertResults(transaction, {
-              now,
-              keptFrom: oldestKept(kept, now),
-              batchSize: convertedAtOnce,
-              log,
-            }),
-          ),
-        );
       await repeat(until, () =>
         inTransaction(sql, (transaction) =>
           makeDays(transaction, { now, batchSize: daysAtOnce, log }),
@@ -322,15 +298,7 @@ export function createHousekeeper({
         );
         await endings.tick(() => performance.now() < until);
       }
-      await repeat(until, () =>
-        inTransaction(sql, (transaction) => forgetMonitors(transaction, batchSize)),
-      );
-      if (isLeader())
-        await repeat(until, () =>
-          inTransaction(sql, (transaction) =>
-            dropRollups(transaction, { now, batchSize: daysAtOnce }),
-          ),
-        );
+      await repeat(until, () => inTransaction(sql, forgetMonitors));
     },
   };
 }

@@ -361,7 +361,7 @@ export async function dashboardRows(
   const newest = await results.newest(
     sql,
     rows.filter(({ key, type }) => type !== 'heartbeat' && hoursOf(key) === null),
-    { since: now - sparkMs, limit: sparkChecks, failures: false },
+    { since: now - sparkMs, limit: sparkChecks, outcomes: ['ok'], chunks: 8 },
   );
   return rows.map((row) => {
     const times = newest.get(row.key)?.map(({ took_ms }) => took_ms) ?? [];

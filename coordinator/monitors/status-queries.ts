@@ -11,7 +11,7 @@ import {
   ms,
 } from '../maintenance/queries.ts';
 import { placeNameOf, seeingProbes } from '../probes/places.ts';
-import { type MonitorKey, newestFailureAt, newestRowAt, type Results } from '../results/reading.ts';
+import type { MonitorKey, Results } from '../results/reading.ts';
 import type { OpenWarning } from '../warnings/model.ts';
 import { isWarned, warningsColumn } from '../warnings/queries.ts';
 import { type MonitorRow, shownNames } from './row.ts';
@@ -74,12 +74,12 @@ export async function markSeen(
   after: number,
   limit: number,
 ): Promise<number | null> {
-  const rows = await sql<(MonitorKey & { id: string; last_result_at: number | null })[]>`
-    select m.id, m.key, m.partition, ${newestRowAt(sql, 'm.key')} as last_result_at
+  const rows = await sql<(MonitorKey & { id: string })[]>`
+    select m.id, m.key, m.partition
     from monitor_status s join monitors m on m.id = s.monitor_id
     where not s.seen and s.monitor_key > ${after} order by s.monitor_key ${limited(sql, limit)}`;
-  const newest = await results.newestAt(sql, rows);
-  const seen = rows.flatMap(({ id, key }) => (newest.get(key) == null ? [] : [id]));
+  const newest = await results.lastVerdicts(sql, rows);
+  const seen = rows.flatMap(({ id, key }) => (newest.has(key) ? [id] : []));
   if (seen.length > 0)
     await sql`with seen as (
         update monitor_status set seen = true where monitor_id = any(${seen}::uuid[])
@@ -101,9 +101,6 @@ type Row = CoverRow &
     readonly ledger: readonly (readonly [kind: 'paused' | 'unknown', ...Stretch])[];
     /** Resolved incidents here were all confirmed; only for an open one does it matter when. */
     readonly incidents: readonly (readonly [...Stretch, confirmed_at: number | null, id: string])[];
-    readonly last_result_at: number | null;
-    /** Of a heartbeat. */
-    readonly last_fail_at: number | null;
     readonly last_beat_at: number | null;
     readonly last_resolved_at: number | null;
     readonly last_gap_ended_at: number | null;
@@ -127,8 +124,6 @@ export async function monitorHistories(
     select w.id, w.key, w.partition, w.type, w.interval_s, w.config, w.created_at, w.paused_at,
       l.ledger, l.last_gap_ended_at, l.resumed_at, i.incidents, i.last_resolved_at,
       ${coverColumns(sql, since, new Date(now))},
-      ${newestRowAt(sql, 'w.key')} as last_result_at,
-      case when w.type = 'heartbeat' then ${newestFailureAt(sql, 'w.key')} end as last_fail_at,
       (select ${ms(sql, 'max(b.at)')} from beats b where b.monitor_id = w.id
         and b.kind in ('success', 'fail')) as last_beat_at,
       (select ${ms(sql, 'min(o.created_at)')} from outbox o where o.done_at is null
@@ -173,28 +168,45 @@ function among(sql: Queryable, monitors: readonly string[]) {
     : sql`w.id = any(${[...monitors]}::uuid[])`;
 }
 
-/** The newest check of each may be in no row. Heartbeats have pings instead of checks. */
-async function withNewest<
-  Row extends MonitorKey & { readonly type: Kind; readonly last_result_at: number | null },
->(sql: Queryable, results: Results, rows: readonly Row[]): Promise<readonly Row[]> {
-  const newest = await results.newestAt(
-    sql,
-    rows.filter(({ type }) => type !== 'heartbeat'),
+type Newest = Pick<StoredStatus, 'last_result_at'>;
+
+/**
+ * A heartbeat is judged about once in each of its intervals: so many chunks reach back for as long
+ * as a failure covers time.
+ */
+const heartbeatChunks = 4;
+
+/** Adds the newest check of each; of a heartbeat, whose pings cover the rest, the newest failure. */
+async function withNewest<Row extends MonitorKey & { readonly type: Kind }>(
+  sql: Queryable,
+  results: Results,
+  rows: readonly Row[],
+): Promise<readonly (Row & Newest)[]> {
+  const [heartbeats, others] = [true, false].map((are) =>
+    rows.filter(({ type }) => (type === 'heartbeat') === are),
   );
-  return rows.map((row) => ({
-    ...row,
-    last_result_at: newest.get(row.key) ?? row.last_result_at,
-  }));
+  const [failures, verdicts] = await Promise.all([
+    results.newest(sql, heartbeats ?? [], {
+      since: 0,
+      limit: 1,
+      outcomes: ['fail'],
+      chunks: heartbeatChunks,
+    }),
+    results.lastVerdicts(sql, others ?? []),
+  ]);
+  return rows.map((row) => {
+    const check = verdicts.get(row.key) ?? failures.get(row.key)?.[0];
+    return { ...row, last_result_at: check?.at ?? null };
+  });
 }
 
-function historyFrom(row: Row, now: number): MonitorHistory {
+function historyFrom(row: Row & Newest, now: number): MonitorHistory {
   const {
     id,
     type,
     interval_s,
     config,
     last_result_at,
-    last_fail_at,
     last_beat_at,
     last_resolved_at,
     last_gap_ended_at,
@@ -210,7 +222,6 @@ function historyFrom(row: Row, now: number): MonitorHistory {
     interval_s,
     config,
     last_result_at,
-    last_covering_at: type === 'heartbeat' ? last_fail_at : last_result_at,
     last_beat_at,
     last_resolved_at,
     last_gap_ended_at,
@@ -240,31 +251,26 @@ type Observation = Pick<StoredStatus, 'last_result_at' | 'begins_anew_at'> & {
   readonly warnings: readonly OpenWarning[] | null;
 };
 /** Queried for heartbeats only: a page without any does not pay for it. */
-type HeartbeatRow = Pick<StoredStatus, 'last_fail_at' | 'last_beat_at'>;
+type HeartbeatRow = Pick<StoredStatus, 'last_beat_at'>;
 
 /** Monitors with their status: what the row keeps, and the newest observation, from one reading. */
 export type ObservedMonitor = Observation &
   MonitorKey &
   Pick<MonitorWithStatus, 'id' | 'type' | 'version' | 'place'>;
 
-const noBeats: HeartbeatRow = { last_fail_at: null, last_beat_at: null };
-
-/** Adds the present state of their pings and judgements. */
+/** Adds the present state of their pings. */
 export async function withBeats<
   Row extends Pick<MonitorWithStatus, 'id' | 'type' | keyof HeartbeatRow>,
 >(sql: Queryable, organisation: string, rows: readonly Row[]): Promise<readonly Row[]> {
   const ids = rows.flatMap(({ id, type }) => (type === 'heartbeat' ? [id] : []));
   if (ids.length === 0) return rows;
   const found = await sql<(HeartbeatRow & { readonly id: string })[]>`
-    select m.id, ${newestFailureAt(sql, 'm.key')} as last_fail_at,
-      (select ${ms(sql, 'max(b.at)')} from beats b where b.monitor_id = m.id
+    select m.id, (select ${ms(sql, 'max(b.at)')} from beats b where b.monitor_id = m.id
         and b.kind in ('success', 'fail')) as last_beat_at
     from monitors m where m.organisation_id = ${organisation} and m.id = any(${ids}::uuid[])`;
-  const of = new Map(
-    found.map(({ id, last_fail_at, last_beat_at }) => [id, { last_fail_at, last_beat_at }]),
-  );
+  const of = new Map(found.map(({ id, last_beat_at }) => [id, last_beat_at]));
   return rows.map((row) =>
-    row.type === 'heartbeat' ? { ...row, ...(of.get(row.id) ?? noBeats) } : row,
+    row.type === 'heartbeat' ? { ...row, last_beat_at: of.get(row.id) ?? null } : row,
   );
 }
 
@@ -320,7 +326,7 @@ export async function monitorStatusPage(
   results: Results,
   list: MonitorList,
 ): Promise<readonly MonitorWithStatus[]> {
-  const rows = await sql<MonitorWithStatus[]>`
+  const rows = await sql<Omit<MonitorWithStatus, 'last_result_at'>[]>`
     select ${settings(sql)}, ${sighting(sql)}, ${withoutBeats(sql)},
       ${place(sql, list.sort)} ${from(sql, list.organisation)} ${rest(sql, list)}`;
   return withBeats(sql, list.organisation, await withNewest(sql, results, rows));
@@ -345,14 +351,12 @@ function whole(sql: Queryable, column: string) {
 }
 
 function sighting(sql: Queryable) {
-  return sql`
-  ${newestRowAt(sql, 'm.key')} as last_result_at,
-  ${ms(sql, 'again.at')} as begins_anew_at, ${warningsColumn(sql)}`;
+  return sql`${ms(sql, 'again.at')} as begins_anew_at, ${warningsColumn(sql)}`;
 }
 
 /** The same as columns: nearly all rows stay as they come. */
 function withoutBeats(sql: Queryable) {
-  return sql`null::float8 as last_fail_at, null::float8 as last_beat_at`;
+  return sql`null::float8 as last_beat_at`;
 }
 
 function place(sql: Queryable, sort: MonitorSort) {
@@ -421,7 +425,7 @@ export async function observedPage(
   results: Results,
   list: MonitorList,
 ): Promise<readonly ObservedMonitor[]> {
-  const rows = await sql<ObservedMonitor[]>`
+  const rows = await sql<Omit<ObservedMonitor, 'last_result_at'>[]>`
     select m.id, m.key, m.partition, m.type, ${version(sql)}, ${sighting(sql)},
       ${place(sql, list.sort)} ${from(sql, list.organisation)} ${rest(sql, list)}`;
   return withNewest(sql, results, rows);
@@ -433,7 +437,7 @@ export async function monitorWithStatus(
   organisation: string,
   id: string,
 ): Promise<MonitorWithStatus | undefined> {
-  const rows = await sql<MonitorWithStatus[]>`
+  const rows = await sql<Omit<MonitorWithStatus, 'last_result_at'>[]>`
     select ${settings(sql)}, ${sighting(sql)}, ${withoutBeats(sql)},
       null::text as place ${from(sql, organisation)} where m.organisation_id = ${organisation}
         and m.id = ${id}`;
@@ -479,7 +483,7 @@ export async function monitorFigures(
   const newest = await results.newest(
     sql,
     rows.filter(({ type }) => type !== 'heartbeat'),
-    { since: now - ofLate, limit: 1, failures: true },
+    { since: now - ofLate, limit: 1, outcomes: ['ok', 'fail'], chunks: 1 },
   );
   return rows.map((row) => {
     const [check] = newest.get(row.key) ?? [];

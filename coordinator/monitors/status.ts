@@ -91,13 +91,10 @@ export type MonitorHistory = {
   readonly down: readonly (Interval & { readonly incident: string })[];
   readonly unknown: readonly Interval[];
   readonly incident: { readonly started_at: number; readonly confirmed_at: number | null } | null;
-  /** Start of the newest ok or fail. */
-  readonly last_result_at: number | null;
   /**
-   * Start of the newest result that covers time: for a heartbeat only failures do, because pings
-   * cover the rest.
+   * Start of the newest ok or fail; of a heartbeat of the newest fail, because pings cover the rest.
    */
-  readonly last_covering_at: number | null;
+  readonly last_result_at: number | null;
   /** The newest ping that says how a job went; starts and log lines do not. */
   readonly last_beat_at: number | null;
   /** Start of the unknown stretch that lasts, according to the ledger. */
@@ -127,7 +124,7 @@ type Covering = Pick<
   | 'resumed_at'
   | 'gap_since'
   | 'begins_anew_at'
-  | 'last_covering_at'
+  | 'last_result_at'
   | 'last_beat_at'
 >;
 
@@ -137,16 +134,15 @@ type Covering = Pick<
  */
 export function coveredUntil(history: Covering): number {
   const { kind, interval_s, config, created_at, resumed_at } = history;
-  const { gap_since, begins_anew_at, last_covering_at, last_beat_at } = history;
+  const { gap_since, begins_anew_at, last_result_at, last_beat_at } = history;
   if (gap_since !== null) return gap_since;
   if (begins_anew_at !== null) return begins_anew_at;
   const beginning = latest(created_at, resumed_at) ?? created_at;
   const interval_ms = interval_s * 1000;
   const result =
-    last_covering_at === null
+    last_result_at === null
       ? beginning
-      : last_covering_at +
-        allowedSilence({ interval_ms, timeout_ms: timeoutMs(config, interval_s) });
+      : last_result_at + allowedSilence({ interval_ms, timeout_ms: timeoutMs(config, interval_s) });
   const ping =
     kind === 'heartbeat' && last_beat_at !== null
       ? deadlineAfter(pingSettings({ interval_ms, config }), last_beat_at)
@@ -217,12 +213,9 @@ export type StoredStatus = {
   readonly interval_s: number;
   readonly config: Config;
   readonly created: number;
-  /**
-   * Start of the newest ok or fail; for a heartbeat also the newest fail, and the newest ping that
-   * says how a job went.
-   */
+  /** Start of the newest ok or fail; of a heartbeat of the newest fail. */
   readonly last_result_at: number | null;
-  readonly last_fail_at: number | null;
+  /** Of a heartbeat: the newest ping that says how a job went. */
   readonly last_beat_at: number | null;
   /** Of a resume, or of an edit of what is checked, that its partition has not decided yet. */
   readonly begins_anew_at: number | null;
@@ -233,17 +226,8 @@ export type StoredStatus = {
  * caused it. Only silence that was not noticed yet is missing from the row.
  */
 export function currentStatus(stored: StoredStatus, now: number): StatusNow {
-  const {
-    status,
-    since,
-    seen,
-    type,
-    created,
-    last_result_at,
-    last_fail_at,
-    last_beat_at,
-    begins_anew_at,
-  } = stored;
+  const { status, since, seen, type, created, last_result_at, last_beat_at, begins_anew_at } =
+    stored;
   const isAgain = begins_anew_at !== null;
   return statusNow({
     now,
@@ -257,7 +241,7 @@ export function currentStatus(stored: StoredStatus, now: number): StatusNow {
       config: stored.config,
       created_at: created,
       begins_anew_at,
-      last_covering_at: type === 'heartbeat' ? last_fail_at : last_result_at,
+      last_result_at,
       last_beat_at,
       // Pending although it was observed: an unknown stretch lasts.
       gap_since: status === 'pending' && seen ? since : null,

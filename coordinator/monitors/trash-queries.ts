@@ -283,7 +283,7 @@ export function purgeMonitors(
 }
 
 /**
- * Deletes them for ever. Results and rollups are marked to be deleted in small batches. Returns how
+ * Deletes them for ever. Their checks and figures are marked to be deleted. Returns how
  * many there were.
  */
 async function purge(sql: Queryable, which: ReturnType<Queryable>): Promise<number> {

@@ -2,6 +2,8 @@ import type { Queryable } from '../database/connect.ts';
 import { shownNames as shownGroupNames } from '../groups/queries.ts';
 import { shownNames } from '../monitors/row.ts';
 import { shownNames as shownChannelNames } from '../notifications/queries.ts';
+import { type HourFigures, hourlyFigures } from '../results/days.ts';
+import type { Results } from '../results/reading.ts';
 import { shownNames as shownPageNames } from '../status-pages/row.ts';
 
 /**
@@ -78,15 +80,13 @@ const parts = {
     where: of('d'),
   },
   response_times: {
-    columns: `m.id as monitor,
-      ${many('r.continent, r.hour, r.ok, r.failed, r.unknown, r.took_sum, r.took_min, r.took_max', 'rollups r where r.monitor_key = m.key', 'hour')} as hours`,
+    columns: 'm.id as monitor, m.partition',
     from: 'monitors m',
     key: 'm.key',
     where: of('m'),
   },
   response_percentiles: {
-    columns: `m.id as monitor,
-      ${many("d.day, encode(d.hours, 'base64') as hours", "daily_rollups d where d.monitor_key = m.key and d.hours <> ''", 'day')} as days`,
+    columns: 'm.id as monitor, m.partition',
     from: 'monitors m',
     key: 'm.key',
     where: of('m'),
@@ -184,8 +184,11 @@ export function isExportPart(text: string): text is ExportPart {
   return Object.hasOwn(parts, text);
 }
 
+/** Of a monitor's hours, which are read from its checks. */
+const hourly: readonly string[] = ['response_times', 'response_percentiles'];
+
 /** Parts whose pages would be too large for one answer are read one by one. */
-const heavy: readonly string[] = ['response_times', 'response_percentiles', 'deleted_monitors'];
+const heavy: readonly string[] = [...hourly, 'deleted_monitors'];
 
 export function maxRowsOf(part: ExportPart, wanted: number): number {
   return heavy.includes(part) ? 1 : wanted;
@@ -197,17 +200,32 @@ export type ExportedRow = { readonly key: number; readonly row: Readonly<Record<
  * Rows of a part, oldest first. The SQL texts are all from this file; what a caller sends goes as a
  * value.
  */
-export function exportPage(
+export async function exportPage(
   sql: Queryable,
+  results: Results,
   organisation: string,
   part: ExportPart,
-  after: number,
-  limit: number,
-): Promise<ExportedRow[]> {
+  { after, limit, now }: { readonly after: number; readonly limit: number; readonly now: number },
+): Promise<readonly ExportedRow[]> {
   const { columns, from, key, where } = parts[part];
-  return sql.unsafe<ExportedRow[]>(
+  const rows = await sql.unsafe<ExportedRow[]>(
     `select r.key, to_jsonb(r) - 'key' as row from (select ${key} as key, ${columns} from ` +
       `${from} where ${where} and ${key} > $2 order by ${key} limit $3) r order by r.key`,
     [organisation, after, limit],
   );
+  if (!hourly.includes(part)) return rows;
+  return Promise.all(
+    rows.map(async ({ key: monitor, row }) => {
+      const of = { key: monitor, partition: Number(row.partition) };
+      const hours = await hourlyFigures(sql, results, of, now);
+      const shown = part === 'response_times' ? hours.map(timesOf) : hours;
+      return { key: monitor, row: { monitor: row.monitor, hours: shown } };
+    }),
+  );
+}
+
+function timesOf(figures: HourFigures) {
+  const { continent, hour, ok, failed, unknown, took_sum, took_min, took_max } = figures;
+  const times = { took_sum, took_min, took_max };
+  return { continent, hour: hour.replace('.000Z', '+00:00'), ok, failed, unknown, ...times };
 }

@@ -10,7 +10,6 @@ import { createdAt } from '../gate/records.ts';
 import type { ChannelConfig } from '../notifications/kinds/types.ts';
 import { ownersOf } from '../notifications/last-resort.ts';
 import { ownName } from '../people/queries.ts';
-import { type DayRow, percentilesByHour } from '../results/days.ts';
 import * as frame from '../web/contract.ts';
 import * as contract from './contract.ts';
 import { beginEnding, isSameName, keptMs, undoEnding } from './deletion.ts';
@@ -126,16 +125,17 @@ export const beginExport = handle(contract.beginExport)(async ({ sql, organisati
 });
 
 export const readExport = handle(contract.readExport)(
-  async ({ sql, organisation, with: dependencies }, input) => {
+  async ({ sql, organisation, now, with: { cursors, channels, results } }, input) => {
     const { part } = input;
     if (!isExportPart(part))
       throw new Refusal('request_malformed', { part: `must be one of ${exportParts.join(', ')}.` });
     return pageOf(
-      dependencies.cursors,
+      cursors,
       ['export', organisation.id, part],
       { ...input, limit: maxRowsOf(part, input.limit) },
-      (from, limit) => exportPage(sql, organisation.id, part, from ?? beforeAll, limit),
-      (row) => masked(dependencies, part, row),
+      (from, limit) =>
+        exportPage(sql, results, organisation.id, part, { after: from ?? beforeAll, limit, now }),
+      ({ row }) => masked(channels, part, row),
     );
   },
 );
@@ -145,21 +145,13 @@ export const readExport = handle(contract.readExport)(
  * of `export.ts`.
  */
 function masked(
-  { channels, results }: Pick<GateDependencies, 'channels' | 'results'>,
+  channels: GateDependencies['channels'],
   part: ExportPart,
-  { key, row }: ExportedRow,
+  row: ExportedRow['row'],
 ): ExportedRow['row'] {
   if (part === 'monitors')
     return { ...row, config: splitSecrets(row.type as Kind, row.config as Config).open };
   if (part === 'channels')
     return { ...row, config: channels.shown(String(row.kind), row.config as ChannelConfig) };
-  if (part === 'response_percentiles') {
-    const { monitor, days } = row;
-    const report = (day: number, fault: string) => results.reportDay(key, day, fault);
-    return {
-      monitor,
-      hours: (days as DayRow[]).flatMap((each) => percentilesByHour(each, report)),
-    };
-  }
   return row;
 }

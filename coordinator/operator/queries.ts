@@ -65,10 +65,10 @@ export async function installationFigures(sql: Queryable, now: Date): Promise<Fi
         order by k.type), '[]')
         from (select type, count(*) as count from monitors group by type) k) as monitors,
       (select json_build_object('from', h.hour, 'count', h.count)
-        from (select hour, sum(ok + failed + unknown) as count from rollups
-          where hour >= date_trunc('hour', ${now}::timestamptz, 'UTC') - interval '2 hours'
-            and hour < date_trunc('hour', ${now}::timestamptz, 'UTC')
-          group by hour order by hour desc limit 1) h) as checks,
+        from (select newest as hour, sum(checks) as count from sealed_hours
+          where newest >= date_trunc('hour', ${now}::timestamptz, 'UTC') - interval '2 hours'
+            and newest < date_trunc('hour', ${now}::timestamptz, 'UTC')
+          group by 1 order by 1 desc limit 1) h) as checks,
       (select count(*)::int from incidents where resolved_at is null) as open_incidents,
       (select count(*)::int from messages where state = 'waiting') + (select count(*)::int
         from alert_steps where state = 'held') as alerts_waiting`;

@@ -233,7 +233,7 @@ export async function placesOfProbes(
 
 /**
  * Of results `r` with their probe `p` and monitor `m`: a private place among others sees another
- * side than its continent. Rollups keep it in the column of continents.
+ * side than its continent. Figures have it among the continents.
  */
 export function seenFrom(sql: Queryable, hasPlaces = sql`m.places is not null`) {
   return sql`case when ${hasPlaces} then coalesce(${placeOf(sql)}::text, p.continent)

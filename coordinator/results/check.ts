@@ -15,7 +15,7 @@ export type Check = {
   readonly phases: Phases | null;
 };
 
-/** By the number that rows and chunks store. */
+/** By the number that is stored. */
 const outcomes = ['ok', 'fail', 'unknown'] as const satisfies readonly Outcome[];
 
 export const outcomeNumbers = { ok: 0, fail: 1, unknown: 2 } as const satisfies Record<
@@ -47,6 +47,17 @@ export function unionOf(...lists: readonly (readonly Check[])[]): Check[] {
     if (last?.at !== check.at || last.probe !== check.probe) union.push(check);
   }
   return union;
+}
+
+/** The mean time of the passes among them; null without any. */
+export function meanOf(checks: readonly Check[]): number | null {
+  let [passes, sum] = [0, 0];
+  for (const { outcome, took_ms } of checks) {
+    if (outcome !== 'ok') continue;
+    passes += 1;
+    sum += took_ms;
+  }
+  return passes === 0 ? null : sum / passes;
 }
 
 /** By name; of one name, the one to choose first. */

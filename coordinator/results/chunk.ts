@@ -32,7 +32,13 @@ export function hourOf(at: number): number {
   return Math.floor(at / hourMs) * hourMs;
 }
 
-const quarterMs = hourMs / 4;
+export const quarterMs = hourMs / 4;
+
+/** The start of the quarter of an hour that a time lies in. */
+export function quarterOf(at: number): number {
+  return at - (at % quarterMs);
+}
+
 const version = 1;
 
 /** Postgres would store longer ones outside of their row. */
@@ -41,17 +47,17 @@ const maxBytes = 1_960;
 /**
  * One chunk for the hour, or up to four by quarter when the hour's would be too long. Their content
  * alone decides, so the same checks make the same bytes, in whatever order and however often they
- * come.
+ * come. @param aside how many milliseconds after their time they stand, because there are others.
  */
-export function chunksOf(hour: number, checks: readonly Check[]): Chunk[] {
+export function chunksOf(hour: number, checks: readonly Check[], aside = 0): Chunk[] {
   const stray = checks.find(({ at }) => at < hour || at >= hour + hourMs);
   if (stray) throw new RangeError(`a check at ${stray.at} is not of the hour ${hour}`);
   const all = unionOf(checks.map(rounded));
   if (all.length === 0) return [];
-  const whole = chunkOf(hour, all);
+  const whole = chunkOf(hour + aside, all);
   if (whole.data.length <= maxBytes) return [whole];
-  const quarters = Map.groupBy(all, ({ at }) => at - (at % quarterMs));
-  return Array.from(quarters, ([at, part]) => chunkOf(at, part));
+  const quarters = Map.groupBy(all, ({ at }) => quarterOf(at));
+  return Array.from(quarters, ([at, part]) => chunkOf(at + aside, part));
 }
 
 export type ChunkContent = {

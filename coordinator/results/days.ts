@@ -6,10 +6,8 @@ import { placeOf, placesOfProbes } from '../probes/places.ts';
 import { type Check, unionOf } from './check.ts';
 import { hourMs, hourOf, readChunk } from './chunk.ts';
 import type { MonitorKey, Results } from './reading.ts';
-import { hourlySeries } from './rollups.ts';
 import type { Series, SeriesRow } from './series.ts';
 import {
-  addFigures,
   countCheck,
   dayOf,
   emptySummary,
@@ -21,10 +19,8 @@ import {
 
 /**
  * Rows of days (`daily_rollups`): one a monitor and day, made from its chunks once the day is over,
- * and again when one of them changes. The database marks such days. Where chunks
- * are damaged, or were left out of a backup, the hourly rollups count more checks: then the row has
- * no figures, and a series takes the rollups. Once a day is long over, rollups are deleted whose
- * figures are in its row, in a tenth of the space.
+ * and again when one of them changes. The database marks such days. A day without a row is read from
+ * single checks. A row outlives its chunks: one that is made again counts no fewer checks.
  */
 
 export const dayMs = 86_400_000;
@@ -81,13 +77,14 @@ async function makeDay(
       ),
     );
   const placeSeenBy = await placesByMonitor(sql, checks);
-  const knownOf = await knownByMonitor(sql, day, [...checks.keys()]);
+  const before = await sql<{ monitor_key: number; whole: Uint8Array }[]>`
+    select monitor_key, whole from daily_rollups
+    where day = ${dateOf(day)} and monitor_key = any(${[...checks.keys()]}::bigint[])`;
+  const counted = new Map(before.map(({ monitor_key, whole }) => [monitor_key, countIn(whole)]));
   const rows = [...checks].flatMap(([monitor, all]) => {
     const made = dayOf(day, all, (probe) => placeSeenBy(monitor, probe));
-    if (made === null) return [];
-    const { rolledUp, inRow } = knownOf(monitor);
-    if (countIn(made.whole) >= Math.max(rolledUp, inRow)) return [{ monitor, ...made }];
-    return inRow > 0 ? [] : [{ monitor, whole: noFigures, hours: noFigures }];
+    const isLess = made === null || countIn(made.whole) < (counted.get(monitor) ?? 0);
+    return isLess ? [] : [{ monitor, ...made }];
   });
   if (rows.length === 0) return;
   await sql`
@@ -103,45 +100,10 @@ async function makeDay(
     where (daily_rollups.whole, daily_rollups.hours) <> (excluded.whole, excluded.hours)`;
 }
 
-const noFigures = new Uint8Array();
-
-/** How many checks of a monitor's day its hourly rollups count, and its row. */
-async function knownByMonitor(
-  sql: Queryable,
-  day: number,
-  monitors: readonly number[],
-): Promise<(monitor: number) => { readonly rolledUp: number; readonly inRow: number }> {
-  const rows = await sql<{ monitor_key: number; rolled_up: number; whole: Uint8Array | null }[]>`
-    select k.monitor_key, d.whole, (
-      select coalesce(sum(u.ok + u.failed + u.unknown), 0)::int from rollups u
-      where u.monitor_key = k.monitor_key
-        and u.hour >= ${new Date(day)} and u.hour < ${new Date(day + dayMs)}) as rolled_up
-    from unnest(${monitors}::bigint[]) as k (monitor_key)
-      left join daily_rollups d on d.day = ${dateOf(day)} and d.monitor_key = k.monitor_key`;
-  const byKey = new Map(
-    rows.map(({ monitor_key, rolled_up, whole }) => [
-      monitor_key,
-      { rolledUp: rolled_up, inRow: whole === null ? 0 : countIn(whole) },
-    ]),
-  );
-  return (monitor) => byKey.get(monitor) ?? { rolledUp: 0, inRow: 0 };
-}
-
 /** How many checks cells count; 0 of damaged ones. */
 function countIn(cells: Uint8Array): number {
-  return countsByPlace(cells)
-    .values()
-    .reduce((sum, count) => sum + count, 0);
-}
-
-function countsByPlace(cells: Uint8Array): ReadonlyMap<string, number> {
-  const places = new Map<string, Summary>();
-  const fault = readCells(cells, (place) => places.getOrInsertComputed(place, emptySummary));
-  return new Map(fault === null ? [...places].map(([place, sum]) => [place, countOf(sum)]) : []);
-}
-
-function countOf({ ok, failed, unknown }: Pick<Summary, 'ok' | 'failed' | 'unknown'>): number {
-  return ok + failed + unknown;
+  const sum = emptySummary();
+  return readCells(cells, () => sum) === null ? sum.ok + sum.failed + sum.unknown : 0;
 }
 
 /** In order of monitor and time. */
@@ -200,18 +162,15 @@ async function placesByMonitor(
   };
 }
 
-/**
- * A series of whole hours with percentiles, from rows of days. Days without a row are read from
- * hourly rollups, which have no percentiles; today and yesterday, which may have none yet, from
- * single checks as well, and of each hour what counts more.
- */
+/** A series of whole hours with percentiles, from rows of days. */
 export async function yearSeries(
   sql: Queryable,
   results: Results,
   monitor: MonitorKey,
-  { from, to }: Interval,
+  window: Interval,
   step_s: number,
 ): Promise<Series> {
+  const { from, to } = window;
   const slots = new Map<string, Map<number, Summary>>();
   const outside = emptySummary();
   const summaryOf = (place: string, at: number): Summary =>
@@ -220,50 +179,43 @@ export async function yearSeries(
       : slots
           .getOrInsertComputed(place, () => new Map<number, Summary>())
           .getOrInsertComputed(Math.floor((at - from) / (step_s * 1_000)), emptySummary);
-
   const isByDay = from % dayMs === 0 && (step_s * 1_000) % dayMs === 0;
-  const days = await sql<{ day: Date; cells: Uint8Array }[]>`
-    select day, ${isByDay ? sql`whole` : sql`hours`} as cells from daily_rollups
+  await countWindow(sql, results, monitor, window, isByDay ? 'whole' : 'hours', summaryOf);
+  return seriesIn(slots);
+}
+
+/** Counts all checks of a window: as rows of days have them, and single checks of the other days. */
+async function countWindow(
+  sql: Queryable,
+  results: Results,
+  monitor: MonitorKey,
+  { from, to }: Interval,
+  cells: 'whole' | 'hours',
+  summaryOf: (place: string, at: number) => Summary,
+): Promise<void> {
+  const rows = await sql<{ day: Date; cells: Uint8Array }[]>`
+    select day, ${sql(cells)} as cells from daily_rollups
     where monitor_key = ${monitor.key} and day = any(array(
-      select generate_series(${dateOf(from)}::date, ${dateOf(to - 1)}::date, '1 day')::date))
-      and whole <> ''`;
+      select generate_series(${dateOf(from)}::date, ${dateOf(to - 1)}::date, '1 day')::date))`;
   const read = new Set<number>();
-  for (const { day, cells } of days) {
+  for (const { day, cells: data } of rows) {
     const start = day.getTime();
-    const fault = readCells(cells, (place, hour) => summaryOf(place, start + hour * hourMs));
+    const fault = readCells(data, (place, hour) => summaryOf(place, start + hour * hourMs));
     if (fault === null) read.add(start);
     else results.reportDay(monitor.key, start, fault);
   }
-
-  const rolledUp = rangesWithout(read, { from, to });
-  const yesterday = Math.floor((to - 1) / dayMs) * dayMs - dayMs;
-  const recent = rolledUp.filter((range) => range.to > yesterday);
-  const [{ rows: hourly }, places] = await Promise.all([
-    hourlySeries(sql, results, monitor, rolledUp, hourMs / 1_000),
+  const ranges = rangesWithout(read, { from, to });
+  const [checks, places] = await Promise.all([
+    results.within(
+      sql,
+      ranges.map((range) => ({ ...monitor, ...range })),
+    ),
     placesOfProbes(sql, monitor.key),
   ]);
-  // After the rollups, so that none of their checks is missing because it came in between.
-  const checks = await results.within(
-    sql,
-    recent.map((range) => ({ ...monitor, ...range, from: Math.max(range.from, yesterday) })),
-  );
-  const byHour = Map.groupBy(
-    checks.flat().filter(({ probe }) => places.has(probe)),
-    ({ at }) => hourOf(at),
-  );
-  const begin = rolledUp[0]?.from ?? from;
-  for (const [slot, rows] of Map.groupBy(hourly, (row) => row.slot)) {
-    const hour = begin + slot * hourMs;
-    const count = rows.reduce((sum, row) => sum + countOf(row), 0);
-    if (count <= (byHour.get(hour)?.length ?? 0)) continue;
-    byHour.delete(hour);
-    for (const row of rows) addFigures(summaryOf(row.continent, hour), figuresOf(row));
-  }
-  for (const check of [...byHour.values()].flat()) {
+  for (const check of checks.flat()) {
     const place = places.get(check.probe);
     if (place !== undefined) countCheck(summaryOf(place, check.at), check);
   }
-  return seriesIn(slots);
 }
 
 /** The parts of a window outside these days; adjacent days are one range. */
@@ -294,28 +246,12 @@ function seriesIn(slots: ReadonlyMap<string, ReadonlyMap<number, Summary>>): Ser
         .toSorted(([a], [b]) => a - b)
         .map(([slot, summary]) => ({ continent, slot, ...rowOf(summary) })),
     ),
-    whole: hasPercentiles(whole) ? percentilesOf(whole) : null,
+    whole: whole.ok > 0 ? percentilesOf(whole) : null,
     places: new Map(
       wholes
-        .filter(([, sum]) => hasPercentiles(sum))
+        .filter(([, sum]) => sum.ok > 0)
         .map(([place, sum]) => [place, { ...percentilesOf(sum), phases: null }]),
     ),
-  };
-}
-
-function hasPercentiles(summary: Summary): boolean {
-  return percentileOf(summary, 0.5) !== null;
-}
-
-function figuresOf({ ok, failed, unknown, mean, least, most }: SeriesRow): Omit<Summary, 'sketch'> {
-  return {
-    ok,
-    failed,
-    unknown,
-    sum: (mean ?? 0) * ok * 10,
-    least: least === null ? Number.POSITIVE_INFINITY : least * 10,
-    most: (most ?? 0) * 10,
-    sketched: 0,
   };
 }
 
@@ -342,106 +278,56 @@ function percentilesOf(summary: Summary) {
   };
 }
 
-/** A row of a day as it leaves the database in JSON. */
-export type DayRow = { readonly day: string; readonly hours: string };
+/** What a monitor's checks of an hour from a place add up to, as an export has it. */
+export type HourFigures = {
+  readonly continent: string;
+  readonly hour: string;
+  readonly ok: number;
+  readonly failed: number;
+  readonly unknown: number;
+  readonly took_sum: number;
+  readonly took_min: number | null;
+  readonly took_max: number | null;
+  readonly p50_ms: number | null;
+  readonly p95_ms: number | null;
+  readonly p99_ms: number | null;
+};
 
-/** For an export. A damaged row is reported, and has none. */
-export function percentilesByHour(
-  { day, hours }: DayRow,
-  report: (day: number, fault: string) => void,
-) {
-  const cells = new Map<string, { readonly place: string; readonly hour: number; sum: Summary }>();
-  const fault = readCells(Buffer.from(hours, 'base64'), (place, hour) => {
-    const cell = { place, hour, sum: emptySummary() };
-    return cells.getOrInsertComputed(`${hour} ${place}`, () => cell).sum;
+/** Nothing is kept for longer. */
+const longestKeptMs = 3_660 * dayMs;
+
+/** For an export: all hours of a monitor that are over. */
+export async function hourlyFigures(
+  sql: Queryable,
+  results: Results,
+  monitor: MonitorKey,
+  now: number,
+): Promise<readonly HourFigures[]> {
+  const found = new Map<string, { readonly place: string; readonly hour: number; sum: Summary }>();
+  const window = { from: Math.floor((now - longestKeptMs) / dayMs) * dayMs, to: hourOf(now) };
+  await countWindow(sql, results, monitor, window, 'hours', (place, at) => {
+    const cell = { place, hour: hourOf(at), sum: emptySummary() };
+    return found.getOrInsertComputed(`${cell.hour} ${place}`, () => cell).sum;
   });
-  const start = Date.parse(day);
-  if (fault !== null) report(start, fault);
-  return Array.from(cells.values(), ({ place, hour, sum }) => ({
-    continent: place,
-    hour: new Date(start + hour * hourMs).toISOString(),
-    ok: sum.ok,
-    failed: sum.failed,
-    unknown: sum.unknown,
-    took_sum: sum.sum / 10,
-    took_min: sum.ok === 0 ? null : sum.least / 10,
-    took_max: sum.ok === 0 ? null : sum.most / 10,
-    p50_ms: tenthsOf(percentileOf(sum, 0.5)),
-    p95_ms: tenthsOf(percentileOf(sum, 0.95)),
-    p99_ms: tenthsOf(percentileOf(sum, 0.99)),
-  }));
+  return [...found.values()]
+    .toSorted((a, b) => a.hour - b.hour)
+    .map(({ place, hour, sum }) => ({
+      continent: place,
+      hour: new Date(hour).toISOString(),
+      ok: sum.ok,
+      failed: sum.failed,
+      unknown: sum.unknown,
+      took_sum: sum.sum / 10,
+      took_min: sum.ok === 0 ? null : sum.least / 10,
+      took_max: sum.ok === 0 ? null : sum.most / 10,
+      p50_ms: tenthsOf(percentileOf(sum, 0.5)),
+      p95_ms: tenthsOf(percentileOf(sum, 0.95)),
+      p99_ms: tenthsOf(percentileOf(sum, 0.99)),
+    }));
 }
 
 function tenthsOf(ms: number | null): number | null {
   return ms === null ? null : Math.round(ms * 10) / 10;
-}
-
-/** Late checks of a day are in its row by then. */
-const rollupsKeptMs = 10 * dayMs;
-
-/**
- * Deletes the hourly rollups of some monitors' days, where the row of the day counts as many checks
- * of each place. False when no row waits.
- */
-export async function dropRollups(
-  sql: Transaction,
-  { now, batchSize }: { readonly now: number; readonly batchSize: number },
-): Promise<boolean> {
-  const [done] = await sql<{ day: string; monitor_key: number }[]>`
-    select day::text, monitor_key from dropped_rollups for update`;
-  const rows = await sql<(Mark & { readonly is_stale: boolean })[]>`
-    select d.day, d.monitor_key, exists (select from stale_days s
-      where s.day = d.day and s.monitor_key = d.monitor_key) as is_stale
-    from daily_rollups d
-    where (d.day, d.monitor_key) > (${done?.day ?? '1970-01-01'}::date, ${done?.monitor_key ?? 0}::bigint)
-      and d.day < ${dateOf(now - rollupsKeptMs)}
-    order by d.day, d.monitor_key limit ${batchSize}`;
-  const firstStale = rows.findIndex(({ is_stale }) => is_stale);
-  const made = firstStale < 0 ? rows : rows.slice(0, firstStale);
-  const last = made.at(-1);
-  if (last === undefined) return false;
-  for (const [day, some] of Map.groupBy(made, (row) => row.day.getTime()))
-    await dropRollupsOfDay(
-      sql,
-      day,
-      some.map(({ monitor_key }) => monitor_key),
-    );
-  await sql`insert into dropped_rollups (day, monitor_key)
-    values (${dateOf(last.day.getTime())}, ${last.monitor_key})
-    on conflict (only_row) do update set day = excluded.day, monitor_key = excluded.monitor_key`;
-  return true;
-}
-
-async function dropRollupsOfDay(
-  sql: Queryable,
-  day: number,
-  monitors: readonly number[],
-): Promise<void> {
-  const keys = monitors;
-  const ofDay = sql`monitor_key = any(${keys}::bigint[])
-    and hour >= ${new Date(day)} and hour < ${new Date(day + dayMs)}`;
-  const rolledUp = await sql<{ monitor_key: number; place: string; count: number }[]>`
-    select monitor_key, continent as place, sum(ok + failed + unknown)::int as count
-    from rollups where ${ofDay} group by 1, 2`;
-  const rows = await sql<{ monitor_key: number; whole: Uint8Array; hours: Uint8Array }[]>`
-    select monitor_key, whole, hours from daily_rollups
-    where day = ${dateOf(day)} and monitor_key = any(${keys}::bigint[])`;
-  const counts = new Map(
-    rows.map(({ monitor_key, whole, hours }) => [
-      monitor_key,
-      [countsByPlace(whole), countsByPlace(hours)],
-    ]),
-  );
-  const missing = new Set(
-    rolledUp.flatMap(({ monitor_key, place, count }) =>
-      counts.get(monitor_key)?.every((counted) => (counted.get(place) ?? 0) >= count) === true
-        ? []
-        : [monitor_key],
-    ),
-  );
-  const whole = monitors.filter((monitor) => !missing.has(monitor));
-  await sql`delete from rollups where ${ofDay}
-    and monitor_key = any(${whole}::bigint[])`;
 }
 
 /** Deletes the rows of days before this time. */

@@ -1,4 +1,6 @@
+import type { Interval } from '../../shared/base/time.ts';
 import type { Queryable } from '../database/connect.ts';
+import { type Check, meanOf } from './check.ts';
 import { hourMs, hourOf } from './chunk.ts';
 
 /**
@@ -26,9 +28,30 @@ const newest = 2;
 /** Some megabytes. */
 const mostKept = 20_000;
 
-export function createHourlyMeans(): HourlyMeans {
+type Window = Interval & { readonly key: number };
+
+/** @param stored reads the checks of monitors from chunks. */
+export function createHourlyMeans(
+  stored: (sql: Queryable, windows: readonly Window[]) => Promise<readonly (readonly Check[])[]>,
+): HourlyMeans {
   /** What is kept of each monitor, and up to which hour. */
   const kept = new Map<number, { readonly to: number; readonly means: Means }>();
+
+  const read = async (
+    sql: Queryable,
+    monitors: readonly number[],
+    from: number,
+    to: number,
+  ): Promise<ReadonlyMap<number, Means>> => {
+    const windows = monitors.map((key) => ({ key, from, to }));
+    const found = new Map<number, Means>();
+    for (const [nth, checks] of (await stored(sql, windows)).entries()) {
+      const hours = Map.groupBy(checks, ({ at }) => hourOf(at));
+      const { key } = windows[nth] ?? { key: 0 };
+      if (hours.size > 0) found.set(key, Array.from(hours.values(), meanOf));
+    }
+    return found;
+  };
 
   return {
     lastDay: async (sql, monitors, now) => {
@@ -42,7 +65,7 @@ export function createHourlyMeans(): HourlyMeans {
       const unknown = monitors.filter((key) => !known.has(key));
       const [past, recent] = await Promise.all([
         read(sql, unknown, hour - day * hourMs, to),
-        read(sql, monitors, to, hour + hourMs),
+        read(sql, monitors, to, hour),
       ]);
       for (const key of unknown) {
         const means = past.get(key) ?? [];
@@ -62,21 +85,4 @@ export function createHourlyMeans(): HourlyMeans {
       return found;
     },
   };
-}
-
-async function read(
-  sql: Queryable,
-  monitors: readonly number[],
-  from: number,
-  to: number,
-): Promise<ReadonlyMap<number, Means>> {
-  if (monitors.length === 0) return new Map();
-  const rows = await sql<{ key: number; means: Means }[]>`
-    select monitor_key as key, array_agg(mean order by hour) as means from (
-      select monitor_key, hour, sum(took_sum) / nullif(sum(ok), 0) as mean from rollups
-      where monitor_key = any(${[...monitors]}::bigint[])
-        and hour >= ${new Date(from)} and hour < ${new Date(to)}
-      group by monitor_key, hour) each_hour
-    group by monitor_key`;
-  return new Map(rows.map(({ key, means }) => [key, means]));
 }

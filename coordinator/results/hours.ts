@@ -48,8 +48,8 @@ export function addBatch(hours: Hours, { arrival, probe, data }: JournalBatch): 
     return open.arena;
   };
   return readPacked(data, {
-    pass: (monitor, at, took_ms, dns, tcp, tls, first_byte, total) =>
-      addCheck(arenaFor(at), monitor, probe, at, outcomeNumbers.ok, null, {
+    pass: (monitor, at, took_ms, dns, tcp, tls, first_byte, total, outcome) =>
+      addCheck(arenaFor(at), monitor, probe, at, outcomeNumbers[outcome], null, {
         took_ms,
         dns,
         tcp,

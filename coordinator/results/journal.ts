@@ -1,3 +1,4 @@
+import type { Outcome } from '../../shared/checks/result.ts';
 import type { Queryable, Statement } from '../database/connect.ts';
 import { hourMs, hourOf } from './chunk.ts';
 import type { JournalBatch } from './hours.ts';
@@ -8,10 +9,8 @@ import type { JournalBatch } from './hours.ts';
  */
 export type JournalRow = JournalBatch & {
   readonly partition: number;
-  /** How many of its results were taken. */
-  readonly checks: number;
-  /** How many of them are in the journal alone, and when the first of these ended. */
-  readonly passes: number;
+  /** How many of its results were taken, by what they count as, and when the first of them ended. */
+  readonly counts: Readonly<Record<Outcome, number>>;
   readonly oldest: number;
   readonly signature: Uint8Array | null;
   readonly digests: Uint8Array | null;

@@ -9,28 +9,43 @@ import {
   width,
 } from '../../shared/bus/batch.ts';
 import { resultMessage } from '../../shared/bus/messages.ts';
-import type { Result } from '../../shared/checks/result.ts';
-import { type Bytes, readVarint, unzigzag, writeVarint, zigzag } from './varints.ts';
+import type { Outcome, Result } from '../../shared/checks/result.ts';
+import { type Bytes, isOver, readVarint, unzigzag, writeVarint, zigzag } from './varints.ts';
 
 /**
  * A batch of results as the journal keeps it: in a twentieth of its text, and so that the very text
  * that its probe signed can be made of it again.
  *
+ *     both             which results count as unknown, by their order here
  *     form `numbers`   generation · after · scale · passes · others as they came
  *     form `text`      keys · the text: of what another program than our reporter wrote
  *     both             a checksum at the end (4 bytes)
  *
- * A pass whose result was taken has the key of its monitor, any other one the id.
+ * A pass whose result was taken has the key of its monitor, any other one the id. What was decided
+ * of a result is its own outcome, unless it counts as unknown.
  */
 const forms = { numbers: 1, text: 2 } as const;
 
-/** @param keys by place: the monitor's key where the result was taken, else 0. */
-export function packBatch(sent: Uint8Array, batch: Batch, keys: ArrayLike<number>): Uint8Array {
-  const packed = packNumbers(sent, batch, keys);
-  return packed && isTextOf(packed, sent, batch, keys) ? packed : packText(sent, batch, keys);
+/**
+ * @param keys by place: the monitor's key where the result was taken, else 0.
+ * @param unknown the places of results that count as unknown, whatever their probe said.
+ */
+export function packBatch(
+  sent: Uint8Array,
+  batch: Batch,
+  keys: ArrayLike<number>,
+  unknown: ReadonlySet<number> = new Set(),
+): Uint8Array {
+  const packed = packNumbers(sent, batch, keys, unknown);
+  return packed && isTextOf(packed, sent, batch, keys)
+    ? packed
+    : packText(sent, batch, keys, unknown);
 }
 
-/** What reads a packed batch: numbers for each pass, because there are so many. */
+/**
+ * What reads a packed batch: numbers for each pass, because there are so many. Outcomes are those
+ * that count.
+ */
 export type Taken = {
   readonly pass: (
     monitor: number,
@@ -41,6 +56,7 @@ export type Taken = {
     tls: number,
     first_byte: number,
     total: number,
+    outcome: Outcome,
   ) => void;
   readonly other: (monitor: number, result: Result) => void;
 };
@@ -53,7 +69,10 @@ export function readPacked(data: Uint8Array, taken: Taken): string | null {
   if (fault !== null) return fault;
   const bytes = { data: data.subarray(0, -4), at: 1 };
   try {
-    return data[0] === forms.text ? readText(bytes, taken) : readNumbers(bytes, taken);
+    const unknown = readUnknown(bytes);
+    return data[0] === forms.text
+      ? readText(bytes, unknown, taken)
+      : readNumbers(bytes, unknown, taken);
   } catch (error) {
     return `its content cannot be read: ${error instanceof Error ? error.message : String(error)}`;
   }
@@ -71,6 +90,7 @@ export function textOf(
   const fault = faultOf(data);
   if (fault !== null) throw new Error(`a packed batch cannot be read: ${fault}`);
   const bytes = { data: data.subarray(0, -4), at: 1 };
+  readUnknown(bytes);
   if (data[0] === forms.text) {
     readKeys(bytes);
     return inflateRawSync(bytes.data.subarray(bytes.at));
@@ -110,15 +130,17 @@ function packNumbers(
   sent: Uint8Array,
   batch: Batch,
   keys: ArrayLike<number>,
+  unknown: ReadonlySet<number>,
 ): Uint8Array | undefined {
   const scale = scales.find((each) => areMultiples(batch, each));
   const others = othersIn(sent);
   if (scale === undefined || others === undefined) return undefined;
   const { monitors, numbers, whole, generation, after } = batch;
-  const size = headBytes + monitors.length * passBytes + whole.size * 8 + 2 * others.length;
-  const bytes: Bytes = { data: new Uint8Array(size), at: 0 };
-  bytes.data[0] = forms.numbers;
-  bytes.at = 1;
+  const size =
+    headBytes + monitors.length * passBytes + (whole.size + unknown.size) * 8 + 2 * others.length;
+  const bytes = beginForm(forms.numbers, size);
+  const isPass = (place: number): boolean => !whole.has(place);
+  writeUnknown(bytes, [...monitors.keys().filter(isPass), ...whole.keys()], unknown);
   writeId(bytes, generation);
   writeVarint(bytes, (after ?? -1) + 1);
   writeVarint(bytes, scale);
@@ -151,6 +173,34 @@ function packNumbers(
   for (const place of whole.keys()) writeVarint(bytes, keys[place] ?? 0);
   if (whole.size > 0) add(bytes, deflateRawSync(others));
   return sealed(bytes);
+}
+
+function beginForm(form: number, size: number): Bytes {
+  const data = new Uint8Array(size);
+  data[0] = form;
+  return { data, at: 1 };
+}
+
+/** @param places in the order in which their results are read. */
+function writeUnknown(bytes: Bytes, places: readonly number[], unknown: ReadonlySet<number>): void {
+  writeVarint(bytes, unknown.size);
+  if (unknown.size === 0) return;
+  let last = -1;
+  for (const [nth, place] of places.entries()) {
+    if (!unknown.has(place)) continue;
+    writeVarint(bytes, nth - last - 1);
+    last = nth;
+  }
+}
+
+function readUnknown(bytes: Bytes): ReadonlySet<number> {
+  const unknown = new Set<number>();
+  let last = -1;
+  for (let left = readVarint(bytes); left > 0 && !isOver(bytes); left -= 1) {
+    last += readVarint(bytes) + 1;
+    unknown.add(last);
+  }
+  return unknown;
 }
 
 function sealed(bytes: Bytes): Uint8Array {
@@ -198,12 +248,16 @@ function isTextOf(
   return Buffer.from(text.buffer, text.byteOffset, text.byteLength).equals(sent);
 }
 
-function packText(sent: Uint8Array, { monitors }: Batch, keys: ArrayLike<number>): Uint8Array {
+function packText(
+  sent: Uint8Array,
+  { monitors }: Batch,
+  keys: ArrayLike<number>,
+  unknown: ReadonlySet<number>,
+): Uint8Array {
   const deflated = deflateRawSync(sent);
-  const size = headBytes + monitors.length * 8 + deflated.length;
-  const bytes: Bytes = { data: new Uint8Array(size), at: 0 };
-  bytes.data[0] = forms.text;
-  bytes.at = 1;
+  const size = headBytes + (monitors.length + unknown.size) * 8 + deflated.length;
+  const bytes = beginForm(forms.text, size);
+  writeUnknown(bytes, [...monitors.keys()], unknown);
   writeVarint(bytes, monitors.length);
   for (let place = 0; place < monitors.length; place += 1) writeVarint(bytes, keys[place] ?? 0);
   add(bytes, deflated);
@@ -215,7 +269,7 @@ function add(bytes: Bytes, more: Uint8Array): void {
   bytes.at += more.length;
 }
 
-function readText(bytes: Bytes, taken: Taken): string | null {
+function readText(bytes: Bytes, unknown: ReadonlySet<number>, taken: Taken): string | null {
   const keys = readKeys(bytes);
   const text = inflateRawSync(bytes.data.subarray(bytes.at)).toString();
   const batch = readBatch(JSON.parse(text));
@@ -223,16 +277,19 @@ function readText(bytes: Bytes, taken: Taken): string | null {
   for (const [place, key] of keys.entries()) {
     const other = batch.whole.get(place);
     if (key === 0) continue;
-    if (other) taken.other(key, other);
-    else takePass(taken, key, batch.numbers.slice(place * width, (place + 1) * width));
+    const isUnknown = unknown.has(place);
+    if (other) takeOther(taken, key, other, isUnknown);
+    else takePass(taken, key, batch.numbers.slice(place * width, (place + 1) * width), isUnknown);
   }
   return null;
 }
 
-function readNumbers(bytes: Bytes, taken: Taken): string | null {
+function readNumbers(bytes: Bytes, unknown: ReadonlySet<number>, taken: Taken): string | null {
   readHead(bytes);
+  let passes = 0;
   readPasses(bytes, (key, id, numbers) => {
-    if (id === undefined) takePass(taken, key, numbers);
+    if (id === undefined) takePass(taken, key, numbers, unknown.has(passes));
+    passes += 1;
   });
   const { keys, text } = readOthers(bytes);
   if (keys.length === 0) return null;
@@ -240,12 +297,21 @@ function readNumbers(bytes: Bytes, taken: Taken): string | null {
   if (!read.success) return 'its other results have not the form of results';
   for (const [nth, result] of read.data.entries()) {
     const key = keys[nth] ?? 0;
-    if (key !== 0) taken.other(key, result);
+    if (key !== 0) takeOther(taken, key, result, unknown.has(passes + nth));
   }
   return null;
 }
 
-function takePass({ pass }: Taken, key: number, numbers: ArrayLike<number>): void {
+function takeOther({ other }: Taken, key: number, result: Result, isUnknown: boolean): void {
+  other(key, isUnknown ? { ...result, outcome: 'unknown' } : result);
+}
+
+function takePass(
+  { pass }: Taken,
+  key: number,
+  numbers: ArrayLike<number>,
+  isUnknown: boolean,
+): void {
   pass(
     key,
     numbers[column.at] ?? 0,
@@ -255,6 +321,7 @@ function takePass({ pass }: Taken, key: number, numbers: ArrayLike<number>): voi
     numbers[column.tls] ?? noPhase,
     numbers[column.first_byte] ?? noPhase,
     numbers[column.total] ?? noPhase,
+    isUnknown ? 'unknown' : 'ok',
   );
 }
 

@@ -1,10 +1,10 @@
+import type { Log } from '../../shared/base/log.ts';
 import type { Queryable, Statement } from '../database/connect.ts';
-import { type Check, unionOf } from './check.ts';
-import { type Chunk, chunksOf, hourMs, hourOf } from './chunk.ts';
+import { meanOf, unionOf } from './check.ts';
+import { type Chunk, chunksOf, hourMs, hourOf, quarterOf } from './chunk.ts';
 import type { Sealing } from './hours.ts';
 import { bytesLiteral } from './journal.ts';
-import type { MonitorKey, Results } from './reading.ts';
-import type { ResultRow } from './table.ts';
+import { createResults, type MonitorKey, noUnsealedHours } from './reading.ts';
 
 /**
  * After an hour its checks move from the journal into chunks, a batch of monitors in each
@@ -14,85 +14,39 @@ import type { ResultRow } from './table.ts';
 export type Seal = {
   readonly hour: number;
   readonly chunks: readonly (Chunk & { readonly monitor: number })[];
-  /** Of a monitor whose chunk of this hour is damaged: the chunk is evidence, and stays as it is. */
-  readonly rows: readonly ResultRow[];
-  /** What the rollups of this hour count, by monitor and probe. */
-  readonly counts: readonly Count[];
+  /** The mean time of each monitor's passes; null without any. */
+  readonly means: readonly { readonly monitor: number; readonly mean: number | null }[];
+  /** How many checks no chunk had before. */
+  readonly added: number;
 };
 
-export type Count = {
-  readonly monitor: number;
-  readonly probe: number;
-  readonly ok: number;
-  readonly failed: number;
-  readonly unknown: number;
-  readonly took_sum: number;
-  readonly took_min: number | null;
-  readonly took_max: number | null;
-};
-
-/**
- * What to write for these monitors of the hour that is being sealed. @param stored reads rows and
- * chunks. @param damaged gets the monitors of which it read a damaged one.
- */
+/** What to write for these monitors of the hour that is being sealed. */
 export async function sealOf(
   sql: Queryable,
-  {
-    stored,
-    damaged,
-  }: { readonly stored: Pick<Results, 'within'>; readonly damaged: ReadonlySet<number> },
+  log: Pick<Log, 'error'>,
   { hour, checksOf }: Sealing,
   monitors: readonly MonitorKey[],
 ): Promise<Seal> {
+  const asides = new Map<number, number>();
+  // A damaged chunk is evidence, and stays as it is: what is readable and what comes goes beside it.
+  const onDamage = (key: number, at: number): void => {
+    asides.set(key, Math.max(asides.get(key) ?? 0, at - quarterOf(at) + 1));
+  };
+  const stored = createResults({ unsealed: noUnsealedHours, log, onDamage });
   const windows = monitors.map((monitor) => ({ ...monitor, from: hour, to: hour + hourMs }));
   const existing = await stored.within(sql, windows);
   const chunks: Seal['chunks'][number][] = [];
-  const rows: ResultRow[] = [];
-  const counts: Count[] = [];
+  const means: Seal['means'][number][] = [];
+  let added = 0;
   for (const [nth, { key }] of monitors.entries()) {
-    const [known, coming] = [existing[nth] ?? [], checksOf(key)];
-    const checks = unionOf(known, coming);
-    if (damaged.has(key)) rows.push(...rowsBeside(key, known, coming));
-    else for (const chunk of chunksOf(hour, checks)) chunks.push({ ...chunk, monitor: key });
-    counts.push(...countsOf(key, checks));
+    const known = existing[nth] ?? [];
+    const checks = unionOf(known, checksOf(key));
+    for (const chunk of chunksOf(hour, checks, asides.get(key)))
+      chunks.push({ ...chunk, monitor: key });
+    means.push({ monitor: key, mean: meanOf(checks) });
+    added += checks.length - known.length;
   }
-  return { hour, chunks, rows, counts };
-}
-
-/** The checks that are not known yet. */
-function rowsBeside(monitor_key: number, known: readonly Check[], coming: readonly Check[]) {
-  const identityOf = ({ probe, at }: Check): string => `${probe} ${at}`;
-  const held = new Set(known.map(identityOf));
-  return unionOf(coming)
-    .filter((check) => !held.has(identityOf(check)))
-    .map(
-      ({ probe, cause, ...check }): ResultRow => ({
-        ...check,
-        monitor_key,
-        probe_key: probe,
-        cause_class: cause,
-      }),
-    );
-}
-
-/** Of one monitor's checks, each once. */
-export function countsOf(monitor: number, checks: readonly Check[]): Count[] {
-  return Array.from(
-    Map.groupBy(checks, ({ probe }) => probe),
-    ([probe, its]) => {
-      const took = its.filter(({ outcome }) => outcome === 'ok').map(({ took_ms }) => took_ms);
-      return {
-        monitor,
-        probe,
-        ok: took.length,
-        failed: its.filter(({ outcome }) => outcome === 'fail').length,
-        unknown: its.filter(({ outcome }) => outcome === 'unknown').length,
-        took_sum: took.reduce((sum, each) => sum + each, 0),
-        took_min: took.length === 0 ? null : Math.min(...took),
-        took_max: took.length === 0 ? null : Math.max(...took),
-      };
-    },
-  );
+  return { hour, chunks, means, added };
 }
 
 /**
@@ -114,15 +68,37 @@ export function writeChunks(sql: Queryable, chunks: Seal['chunks']): Statement[]
   return [statement, ...dropWholeHours(sql, chunks)];
 }
 
+/** What lists and the operator read of the newest hour that is in chunks, with its chunks. */
+export function writeNewestHour(
+  sql: Queryable,
+  partition: number,
+  { hour, means, added }: Seal,
+): Statement[] {
+  const [at, next] = [new Date(hour), new Date(hour + hourMs)];
+  return [
+    sql`
+      update sealed_hours set newest = ${at},
+        checks = ${added} + case when newest = ${at} then checks else 0 end
+      where partition = ${partition} and newest <= ${at}`,
+    sql`
+      update monitor_status s set response_ms = r.mean
+      from unnest(${means.map(({ monitor }) => monitor)}::bigint[],
+        ${means.map(({ mean }) => mean)}::float8[]) as r (monitor_key, mean)
+      where r.monitor_key = s.monitor_key and s.response_ms is distinct from r.mean
+        and not exists (select from chunks c
+          where c.monitor_key = s.monitor_key and c.at >= ${next})`,
+  ];
+}
+
 /**
  * An hour that was one chunk and has grown to several by quarter: where none of them takes its place,
  * the one of before must go.
  */
-export function dropWholeHours(
+function dropWholeHours(
   sql: Queryable,
   chunks: readonly Pick<Seal['chunks'][number], 'monitor' | 'at'>[],
-): (Statement & PromiseLike<unknown>)[] {
-  const later = chunks.filter(({ at }) => at !== hourOf(at));
+): Statement[] {
+  const later = chunks.filter(({ at }) => at !== hourOf(at) && at === quarterOf(at));
   if (later.length === 0) return [];
   const nameOf = (monitor: number, at: number): string => `${monitor} ${hourOf(at)}`;
   const replaced = new Set(

@@ -21,8 +21,6 @@ export type Summary = {
   sum: number;
   least: number;
   most: number;
-  /** How many of the passes the sketch has: those of hourly rollups are in none. */
-  sketched: number;
   readonly sketch: Sketch;
 };
 
@@ -34,7 +32,6 @@ export function emptySummary(): Summary {
     sum: 0,
     least: Number.POSITIVE_INFINITY,
     most: 0,
-    sketched: 0,
     sketch: emptySketch(),
   };
 }
@@ -51,31 +48,24 @@ export function countCheck(
     summary.sum += ticks;
     summary.least = Math.min(summary.least, ticks);
     summary.most = Math.max(summary.most, ticks);
-    summary.sketched += 1;
     countTime(summary.sketch, ticks);
   }
 }
 
-/** The figures alone, of which there may be many more than sketches. */
-export function addFigures(into: Summary, from: Omit<Summary, 'sketch'>): void {
+export function mergeSummary(into: Summary, from: Summary): void {
   into.ok += from.ok;
   into.failed += from.failed;
   into.unknown += from.unknown;
   into.sum += from.sum;
   into.least = Math.min(into.least, from.least);
   into.most = Math.max(into.most, from.most);
-  into.sketched += from.sketched;
-}
-
-export function mergeSummary(into: Summary, from: Summary): void {
-  addFigures(into, from);
   mergeSketch(into.sketch, from.sketch);
 }
 
-/** In milliseconds. Null where not all passes are in the sketch, and where there are none. */
+/** In milliseconds. Null without passes. */
 export function percentileOf(summary: Summary, q: number): number | null {
-  const { ok, sketched, sketch, least, most } = summary;
-  if (ok === 0 || sketched !== ok) return null;
+  const { ok, sketch, least, most } = summary;
+  if (ok === 0) return null;
   if (Math.ceil(q * ok) === ok) return most / 10;
   const quantile = quantileOf(sketch, ok, q);
   return Math.min(Math.max(quantile, least / 10), most / 10);
@@ -177,7 +167,6 @@ function readCell(reader: Bytes, into: Summary): void {
   const head = readVarint(reader);
   const ok = Math.floor(head / 2);
   into.ok += ok;
-  into.sketched += ok;
   if (head % 2 === 1) {
     into.failed += readVarint(reader);
     into.unknown += readVarint(reader);

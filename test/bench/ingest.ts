@@ -226,8 +226,7 @@ export const ingest: Bench = {
       const all = await sql<
         { id: string; key: number }[]
       >`select id, key from monitors order by key`;
-      const stored = await storeDay(rig, all.slice(0, 400), false);
-      const rolled = await storeDay(rig, all.slice(0, 400), true);
+      const stored = await storeDay(rig, all.slice(0, 400));
       say('the hour of 31,250 monitors, read');
       const hour = await readHour(rig, all.slice(0, 31_250));
 
@@ -258,18 +257,18 @@ export const ingest: Bench = {
         figure(
           'log of a check: journal, watermarks, chunk',
           `${(stored.logBytes / stored.checks).toFixed(1)} B`,
-          `with rollups ${(rolled.logBytes / rolled.checks).toFixed(1)} B`,
+          '–',
           null,
           '≤ 40 B',
           stored.logBytes / stored.checks <= 40,
         ),
         figure(
-          'CPU of Postgres for a check, with its chunk and rollups',
-          `${rolled.databaseUs.toFixed(1)} µs`,
+          'CPU of Postgres for a check, with its chunk',
+          `${stored.databaseUs.toFixed(1)} µs`,
           '–',
           null,
           '≤ 3 µs',
-          rolled.databaseUs <= 3,
+          stored.databaseUs <= 3,
         ),
         figure(
           'take-over of a partition with a full hour of 31,250 monitors',

@@ -7,6 +7,7 @@ import type { App } from '../../coordinator/app.ts';
 import { connect } from '../../coordinator/database/connect.ts';
 import { retrySetAside } from '../../coordinator/engine/queries.ts';
 import { operate } from '../../coordinator/operator/operate.ts';
+import { hourOf } from '../../coordinator/results/chunk.ts';
 import { partitionOf } from '../../shared/bus/subjects.ts';
 import { eventually, passed } from '../support/eventually.ts';
 import { canMakeDisks, createSmallDisk, type SmallDisk } from '../support/hosts.ts';
@@ -22,6 +23,7 @@ import { createNetwork, type Network } from '../support/network.ts';
 import { speakAs } from '../support/probes.ts';
 import { hasBinaries } from '../support/services.ts';
 import { type MortalServices, startMortalServices } from '../support/services-run.ts';
+import { storedChecks } from '../support/stored-checks.ts';
 import { broken, fine, type Target } from '../support/targets.ts';
 
 /** Whom Postgres runs as where the tests run as root, and only root may mount disks. */
@@ -122,7 +124,8 @@ describe('faults', () => {
       const voice = await speakAs(await network.makeProbe('Europe'));
       const before = (await resultsOf(network.sql, monitor)).length;
       const at = Date.now();
-      await network.sql`alter table results add constraint no_poison check (cause_class is distinct from 'poison')`;
+      await network.sql`alter table incidents add constraint no_poison
+        check (cause->>'class' is distinct from 'poison')`;
       const other = { took_ms: 5, phases: null };
       await voice.say(monitor, [{ seq: 1, at, outcome: 'ok', ...other }]);
       await voice.say(
@@ -151,8 +154,9 @@ describe('faults', () => {
           (await network.sql`select 1 from set_aside where attempts = 1 and retry_asked_at is null`)
             .length === 1,
       );
-      await network.sql`alter table results drop constraint no_poison`;
-      const poison = () => network.sql`select 1 from results where cause_class = 'poison'`;
+      await network.sql`alter table incidents drop constraint no_poison`;
+      const poison = async () =>
+        (await storedChecks(network.sql, { monitor })).filter(({ cause }) => cause === 'poison');
       expect((await poison()).length).toBe(0);
       await Promise.all([asked(), asked()]);
       await eventually(async () => (await network.sql`select 1 from set_aside`).length === 0);
@@ -230,23 +234,23 @@ describe('disks', () => {
       await seenFrom(network.sql, monitor, 2);
       const small = createSmallDisk(join(mortal.folder, 'tablespace'), 1_024, noOne);
       disk = small;
-      const day = new Date().toISOString().slice(0, 10);
-      const name = day.replaceAll('-', '');
+      const hour = new Date(hourOf(Date.now())).toISOString();
+      const name = `journal_${hour.slice(0, 13).replaceAll(/[-T]/g, '')}`;
       // The files of a database are not to be moved while it runs, but a table may be put on
       // another disk.
       await network.sql.unsafe(`create tablespace small location '${small.folder}'`);
-      await network.sql.unsafe(`alter table results_${name} set tablespace small`);
+      await network.sql.unsafe(`alter table ${name} set tablespace small`);
       await small.fill();
       // What is left of the last page holds some more rows: only then is the disk full to Postgres,
       // too.
       await network.sql
         .unsafe(
-          `insert into results select 0, '${day}T00:00Z', 0, 1, 0, repeat('x', 500), null from generate_series(1, 20)`,
+          `insert into journal select '${hour}', 0, n, 0, repeat('x', 500)::bytea from generate_series(1, 20) n`,
         )
         .catch(() => undefined);
       await expect(
         network.sql.unsafe(
-          `insert into results select 0, '${day}T00:00Z', 0, 1, 0, repeat('x', 500), null from generate_series(1, 50)`,
+          `insert into journal select '${hour}', 0, n, 0, repeat('x', 500)::bytea from generate_series(1, 50) n`,
         ),
       ).rejects.toMatchObject({ code: '53100' });
       target.answer(broken);
@@ -259,7 +263,7 @@ describe('disks', () => {
       target.answer(fine);
       await incidentThat(network.sql, monitor, isResolved, 40_000);
       expect(await network.sql`select 1 from set_aside`).toHaveLength(0);
-      await network.sql.unsafe(`alter table results_${name} set tablespace pg_default`);
+      await network.sql.unsafe(`alter table ${name} set tablespace pg_default`);
       await network.sql.unsafe('drop tablespace small');
       await network.deleteMonitor(monitor);
     });

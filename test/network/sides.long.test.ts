@@ -4,7 +4,6 @@ import { sidesFrom } from '../../coordinator/incidents/sides.ts';
 import { sidesNow } from '../../coordinator/monitors/sides.ts';
 import { createResults } from '../../coordinator/results/reading.ts';
 import { createUnsealedHours } from '../../coordinator/results/unsealed-hours.ts';
-import { systemClock } from '../../shared/base/time.ts';
 import { type OwnBus, startOwnBus } from '../support/buses.ts';
 import { eventually } from '../support/eventually.ts';
 import { canMakeTwoHosts, makeTwoHosts, type TwoHosts } from '../support/hosts.ts';
@@ -66,7 +65,7 @@ describe.runIf(hasBinaries() && canMakeTwoHosts())('an office and three continen
       places: [...continents, office.id],
     });
     const hours = createUnsealedHours({ sql, log: network.log });
-    const results = createResults({ unsealed: hours, clock: systemClock, log: network.log });
+    const results = createResults({ unsealed: hours, log: network.log });
     const now = async () =>
       sidesNow(sql, results, organisation, monitor, {
         isDown:

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openTab } from '../support/browser.ts';
+import { storeChecks } from '../support/checks.ts';
 import { type Demo, seedDemo } from '../support/demo.ts';
 import { describeInBrowser } from '../support/in-browser.ts';
 import { startWeb, type TestWeb } from '../support/web.ts';
@@ -48,10 +49,18 @@ describeInBrowser('the response chart', (browser) => {
   test('says the real value of what is too slow for the axis', async () => {
     const id = demo.idOf('Staging');
     // The oldest of sixty took 5 s, nearly all of it to wait.
-    await web.sql`insert into results (monitor_key, at, probe_key, took_ms, outcome, phases)
-      select m.key, now() - n * interval '5 minutes', p.key, case n when 60 then 5000 else 100 end, 0,
-        array[3, 11, 24, case n when 60 then 4862 else 40 end, case n when 60 then 5000 else 100 end]
-      from monitors m, probes p, generate_series(1, 60) n where m.id = ${id} and p.continent = 'Europe'`;
+    const probes = await web.sql<{ key: number }[]>`
+      select key from probes where continent = 'Europe'`;
+    const checks = probes.flatMap(({ key }) =>
+      Array.from({ length: 60 }, (_, nth) => {
+        const [took_ms, first_byte] = nth === 59 ? [5_000, 4_862] : [100, 40];
+        const phases = { dns: 3, tcp: 11, tls: 24, first_byte, total: took_ms };
+        return { probe: key, at: Date.now() - (nth + 1) * 300_000, took_ms, phases };
+      }),
+    );
+    await web.sql`delete from chunks where monitor_key = (
+      select key from monitors where id = ${id})`;
+    await storeChecks(web.sql, id, checks);
     const tab = await openTab(browser(), web.url, {
       cookie: await web.cookieOf(web.house.viewer),
     });

@@ -80,7 +80,7 @@ export const openApi = async (
     handlers,
     sql,
     clock,
-    results: testResults(clock),
+    results: testResults(),
     secretKey,
     identifiesProbes: true,
     partitionOf,

@@ -1,19 +1,19 @@
-import type { Sql } from '../../coordinator/database/connect.ts';
-import type { Check } from '../../coordinator/results/check.ts';
-import { chunksOf, hourMs } from '../../coordinator/results/chunk.ts';
+import type { Queryable } from '../../coordinator/database/connect.ts';
+import { bytesText } from '../../coordinator/database/table.ts';
+import { type Check, unionOf } from '../../coordinator/results/check.ts';
+import { chunksOf, hourMs, hourOf } from '../../coordinator/results/chunk.ts';
 import {
   createResults,
   noUnsealedHours,
   type Results,
   type UnsealedHours,
 } from '../../coordinator/results/reading.ts';
+import { makeResultDays } from '../../coordinator/results/table.ts';
 import { createLog } from '../../shared/base/log.ts';
-import { type Clock, systemClock } from '../../shared/base/time.ts';
 
-/** The reader of a database whose checks are in rows and chunks, unless unsealed hours are given. */
-export const testResults = (clock: Clock, unsealed: UnsealedHours = noUnsealedHours): Results =>
+/** The reader of a database whose checks are in chunks, unless unsealed hours are given. */
+export const testResults = (unsealed: UnsealedHours = noUnsealedHours): Results =>
   createResults({
-    clock,
     unsealed,
     log: createLog({ name: 'test results', level: 'silent' }),
   });
@@ -63,18 +63,50 @@ function randomOf(seed: number): () => number {
   };
 }
 
-/** Puts all rows of results into chunks, as if their hours were sealed. */
-export async function sealRows(sql: Sql): Promise<void> {
-  const monitors = await sql<{ key: number }[]>`select distinct monitor_key as key from results`;
-  const all = await testResults(systemClock).within(
-    sql,
-    monitors.map(({ key }) => ({ key, partition: 0, from: 0, to: Date.UTC(2100, 0) })),
+/** A check as tests say it: what it leaves out is that of a plain pass. A probe by its id or key. */
+export type GivenCheck = Partial<Omit<Check, 'probe'>> & {
+  readonly at: number;
+  readonly probe?: number | string;
+};
+
+/**
+ * Stores checks of a monitor, by its id or key, in chunks with those that are there. Their days are
+ * made.
+ */
+export async function storeChecks(
+  sql: Queryable,
+  monitor: number | string,
+  checks: readonly GivenCheck[],
+): Promise<void> {
+  const [found] = await sql<{ key: number }[]>`
+    select key from monitors where id::text = ${String(monitor)}`;
+  const key = typeof monitor === 'number' ? monitor : (found?.key ?? 0);
+  const probes = new Map(
+    (await sql<{ id: string; key: number }[]>`select id, key from probes`).map((each) => [
+      each.id,
+      each.key,
+    ]),
   );
-  for (const [nth, { key }] of monitors.entries())
-    for (const [hour, some] of Map.groupBy(all[nth] ?? [], ({ at }) => at - (at % hourMs)))
-      for (const { at, data } of chunksOf(hour, some))
-        await sql`insert into chunks (monitor_key, at, data)
-          values (${key}, ${new Date(at)}, ${data})
-          on conflict (monitor_key, at) do update set data = excluded.data`;
-  await sql`delete from results`;
+  const given = checks.map(
+    ({ probe = 1, ...check }): Check => ({
+      took_ms: 20,
+      outcome: 'ok',
+      cause: null,
+      phases: null,
+      ...check,
+      probe: typeof probe === 'number' ? probe : (probes.get(probe) ?? 0),
+    }),
+  );
+  const byHour = [...Map.groupBy(given, ({ at }) => hourOf(at))];
+  const windows = byHour.map(([from]) => ({ key, partition: 0, from, to: from + hourMs }));
+  for (const { from, to } of windows) await makeResultDays(sql, from, to);
+  const known = await testResults().within(sql, windows);
+  const chunks = byHour.flatMap(([hour, some], nth) =>
+    chunksOf(hour, unionOf(known[nth] ?? [], some)),
+  );
+  await sql`insert into chunks (monitor_key, at, data)
+    select ${key}, to_timestamp(at / 1000.0), data::bytea
+    from unnest(${chunks.map(({ at }) => at)}::float8[],
+      ${chunks.map(({ data }) => bytesText(data))}::text[]) as t (at, data)
+    on conflict (monitor_key, at) do update set data = excluded.data`;
 }

@@ -9,6 +9,7 @@ import type { Moment } from '../../shared/api/moment.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { partitionOf } from '../../shared/bus/subjects.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
+import { type GivenCheck, storeChecks } from './checks.ts';
 import { type DemoChannels, seedDemoChannels } from './demo-channels.ts';
 import { type DemoWebhooks, seedDemoWebhooks } from './demo-webhooks.ts';
 import { rowsFor } from './rows.ts';
@@ -372,49 +373,36 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
       key,
     ]),
   );
-  const rollups: object[] = [];
-  const results: object[] = [];
   for (const [index, { name, type, ms, paused, age = 64 * day }] of monitors.entries()) {
     if (type === 'heartbeat') continue;
-    const monitor_key = keyOf.get(idOf(name)) ?? 0;
-    for (const [place, { key, continent }] of keys.entries()) {
+    const checks: GivenCheck[] = [];
+    for (const [place, { key }] of keys.entries()) {
       const far = ms * (1 + place * 0.9);
       for (let back = 24; back >= 1; back -= 1) {
         const start = Math.floor(now / hour) * hour - back * hour;
         const mean = far * (1 + wave(index + place * 7, 24 - back));
         if (now - start < age)
-          rollups.push({
-            monitor_key,
-            continent,
-            hour: new Date(start).toISOString(),
-            ok: 20,
-            failed: 0,
-            unknown: 0,
-            took_sum: mean * 20,
-            took_min: mean * 0.8,
-            took_max: mean * 1.3,
-          });
+          for (let nth = 0; nth < 12; nth += 1) {
+            const at = start + nth * 5 * minute + place * second;
+            checks.push({ probe: key, at, took_ms: mean * ([0.8, 1.3, 0.9][nth % 3] ?? 1) });
+          }
       }
       if (paused === undefined)
         for (let back = 0; back < 12; back += 1) {
           const ago = (back * keys.length + place) * minute + (index % 50) * second;
+          const total = far * (1 + wave(index, back));
+          const phases = { dns: 3, tcp: 11, tls: 24, first_byte: 40, total: far };
           if (ago < age)
-            results.push({
-              monitor_key,
-              at: at(ago),
-              probe_key: key,
-              took_ms: far * (1 + wave(index, back)),
-              outcome: 0,
-              cause_class: null,
-              phases: type === 'https' ? [3, 11, 24, 40, far] : null,
+            checks.push({
+              probe: key,
+              at: now - ago,
+              took_ms: total,
+              phases: type === 'https' ? phases : null,
             });
         }
     }
+    await storeChecks(sql, keyOf.get(idOf(name)) ?? 0, checks);
   }
-  for (let from = 0; from < rollups.length; from += 2_000)
-    await sql`insert into rollups ${rowsFor(sql, 'rollups', rollups.slice(from, from + 2_000))}`;
-  for (let from = 0; from < results.length; from += 2_000)
-    await sql`insert into results ${rowsFor(sql, 'results', results.slice(from, from + 2_000))}`;
 
   const pings = ['Nightly backup', 'Invoices'].map((name, index) => ({
     id: newId(),

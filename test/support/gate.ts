@@ -85,7 +85,7 @@ const createGateBench = async (
   const secrets = createSecretsAtRest(testSecretKey);
   const state = { now: Date.now() };
   const clock = { now: () => state.now };
-  const results = testResults(clock, unsealed);
+  const results = testResults(unsealed);
   const tokens = createTokens({ sql, secretKey: testSecretKey, clock, log });
   const probes = createProbeIdentities({
     account: createKey('account'),

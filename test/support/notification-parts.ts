@@ -60,7 +60,7 @@ export const notificationBench = async (sql: Sql) => {
   const answers: { of: (outgoing: Outgoing) => SendOutcome | Promise<SendOutcome> } = {
     of: () => answered(204),
   };
-  const results = createResults({ unsealed: noUnsealedHours, clock, log });
+  const results = createResults({ unsealed: noUnsealedHours, log });
   const coordinator = (place = newId(), sqlOfCourier = sql) => {
     const courier = createDeliverer({
       place,

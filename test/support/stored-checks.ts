@@ -1,6 +1,6 @@
 import type { Queryable, Sql } from '../../coordinator/database/connect.ts';
 import type { Check } from '../../coordinator/results/check.ts';
-import { chunksOf, hourMs, hourOf } from '../../coordinator/results/chunk.ts';
+import { hourMs, hourOf } from '../../coordinator/results/chunk.ts';
 import { dayMs, makeDays } from '../../coordinator/results/days.ts';
 import { insertJournal, makeJournalHours } from '../../coordinator/results/journal.ts';
 import { packBatch } from '../../coordinator/results/packed-batch.ts';
@@ -10,14 +10,13 @@ import { createUnsealedHours } from '../../coordinator/results/unsealed-hours.ts
 import type { Continent } from '../../shared/base/continents.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { createLog } from '../../shared/base/log.ts';
-import { systemClock } from '../../shared/base/time.ts';
 import { batchText, readBatch, wholeText } from '../../shared/bus/batch.ts';
-import { minuteChecks } from './checks.ts';
+import { minuteChecks, storeChecks } from './checks.ts';
 
 const log = createLog({ name: 'checks', level: 'silent' });
 
-/** Reads what is in rows and chunks. */
-export const stored = createResults({ unsealed: noUnsealedHours, clock: systemClock, log });
+/** Reads what is in chunks. */
+export const stored = createResults({ unsealed: noUnsealedHours, log });
 
 export type StoredCheck = Omit<Check, 'probe'> & {
   readonly monitor: string;
@@ -49,7 +48,7 @@ export const storedChecks = async (
   { monitor, since = 0 }: { readonly monitor?: string; readonly since?: number } = {},
 ): Promise<StoredCheck[]> => {
   const { monitors, probes, unsealed } = await known(sql, monitor);
-  const results = createResults({ unsealed, clock: systemClock, log });
+  const results = createResults({ unsealed, log });
   const to = Date.now() + 86_400_000;
   const checks = await results.within(
     sql,
@@ -60,13 +59,10 @@ export const storedChecks = async (
     .sort((a, b) => a.at - b.at);
 };
 
-/** Those that the journal, or the table of rows, has more than once. */
+/** Those that the journal has more than once. */
 export const repeatedChecks = async (sql: Queryable): Promise<StoredCheck[]> => {
   const { monitors, probes, unsealed } = await known(sql);
   await unsealed.refresh(monitors.map(({ partition }) => partition));
-  const rows = await sql<{ key: number; at: Date; probe: number }[]>`
-    select monitor_key as key, at, probe_key as probe from results
-    group by 1, 2, 3 having count(*) > 1`;
   return monitors.flatMap((row) => {
     const names = new Set<string>();
     const repeated: Check[] = [];
@@ -75,15 +71,6 @@ export const repeatedChecks = async (sql: Queryable): Promise<StoredCheck[]> => 
       if (names.has(name)) repeated.push(check);
       names.add(name);
     }
-    for (const { at, probe } of rows.filter(({ key }) => key === row.key))
-      repeated.push({
-        at: at.getTime(),
-        probe,
-        took_ms: 0,
-        outcome: 'unknown',
-        cause: null,
-        phases: null,
-      });
     return repeated.map((check) => storedOf(row, check, probes));
   });
 };
@@ -124,8 +111,8 @@ const storedOf = (
 
 /**
  * Stores checks of a monitor by this probe and the public ones wherever checks can be: an hour of a
- * day that is over as a chunk, with the row of its day and a rollup; failures of the last hours as
- * rows; and passes of the last minutes in the journal.
+ * day that is over as a chunk, with the row of its day; a failure of the hour before in
+ * a chunk; and passes of the last minutes in the journal.
  */
 export const storeEverywhere = async (
   sql: Sql,
@@ -144,20 +131,15 @@ export const storeEverywhere = async (
     ...check,
     probe: probes[nth % probes.length]?.key ?? 0,
   }));
-  for (const { at, data } of chunksOf(day, checks))
-    await sql`insert into chunks (monitor_key, at, data)
-      values (${key}, ${new Date(at)}, ${Buffer.from(data)})`;
+  await storeChecks(sql, key, checks);
   while (
     await sql.begin((transaction) =>
       makeDays(transaction, { now: now + hourMs, batchSize: 9, log }),
     )
   );
-  await sql`insert into rollups
-    (monitor_key, continent, hour, ok, failed, unknown, took_sum, took_min, took_max)
-    values (${key}, 'Europe', ${new Date(day)}, 60, 0, 0, 6000, 90, 110)`;
   for (const of of probes) {
-    await sql`insert into results (monitor_key, at, probe_key, took_ms, outcome, cause_class)
-      values (${key}, ${new Date(now - hourMs)}, ${of.key}, 5, 1, 'timeout')`;
+    const failure = { probe: of.key, took_ms: 5, outcome: 'fail', cause: 'timeout' } as const;
+    await storeChecks(sql, key, [{ ...failure, at: now - hourMs }]);
     const head = { probe: newId(), generation: newId(), partition, after: null };
     const result = { monitor, config_version: 1, at: now - 60_000, took_ms: 40 };
     const more = { outcome: 'ok', cause: null, phases: null, evidence: null, look: null } as const;
@@ -168,8 +150,7 @@ export const storeEverywhere = async (
       arrival: hourOf(now),
       partition,
       probe: of.key,
-      checks: 1,
-      passes: 1,
+      counts: { ok: 1, fail: 0, unknown: 0 },
       oldest: now,
     };
     const data = packBatch(sent, batch, [key]);

@@ -805,7 +805,7 @@ create index mutes_monitor on mutes (monitor_id, until) where (monitor_id is not
 create index mutes_organisation on mutes (organisation_id, until);
 
 -- Deleted monitors stay here for a week. All their rows move, so that no other statement has to
--- leave them out. Results and rollups refer to a monitor by its key and stay where they are, until
+-- leave them out. Chunks and rows of days refer to a monitor by its key and stay where they are, until
 -- it is deleted for ever (forgotten_monitors).
 create table deleted_monitors (
   key bigint generated always as identity,
@@ -999,7 +999,7 @@ create table leases (
 insert into leases (partition) select generate_series(0, 31);
 
 -- What the owner of a partition knew of its monitors (the newest usable result of each probe …),
--- written behind as one piece; what came after it is read from results. Only a start reads it, and
+-- written behind as one piece; what came after it is read from the stored checks. Only a start reads it, and
 -- does without if need be.
 create table checkpoints (
   partition smallint not null,
@@ -1030,21 +1030,10 @@ create table seal_epochs (
 );
 
 -- RESULTS
--- Every check: in the journal first, in chunks once its hour is over, summed by hour and day.
+-- Every check: in the journal first, in chunks once its hour is over, summed by the day.
 
--- One row for each raw result; day partitions are made ahead and dropped whole. No unique key: a
--- repeat is told by the watermark.
-create table results (
-  monitor_key bigint not null,
-  at timestamptz not null,
-  probe_key integer not null,
-  took_ms real not null,
-  outcome smallint not null,
-  cause_class text,
-  phases real[]
-) partition by range (at);
-create index results_monitor on results (monitor_key, at);
-
+-- Batches of results as they came, with what was decided of each result. A repeat is told by the
+-- watermark.
 create table journal (
   hour timestamptz not null,
   partition smallint not null,
@@ -1066,13 +1055,15 @@ create index journal_partition on journal (partition, id);
 create table sealed_hours (
   partition smallint not null,
   until timestamptz not null,
+  -- The newest hour of which something is in chunks, and how many checks.
+  newest timestamptz not null default 'epoch',
+  checks bigint not null default 0,
   primary key (partition)
 );
 insert into sealed_hours (partition, until) select n, 'epoch' from generate_series(0, 31) n;
 
 -- The checks of a monitor and an hour (or a quarter of one) in one value:
--- coordinator/results/chunk.ts says what it holds. Days are made ahead and dropped whole, as those
--- of results are.
+-- coordinator/results/chunk.ts says what it holds. Days are made ahead and dropped whole.
 create table chunks (
   monitor_key bigint not null,
   at timestamptz not null,
@@ -1080,28 +1071,6 @@ create table chunks (
   primary key (monitor_key, at)
 ) partition by range (at);
 alter table chunks alter column data set storage external;
-
-create table rollups (
-  monitor_key bigint not null,
-  continent text not null,
-  hour timestamptz not null,
-  ok integer not null,
-  failed integer not null,
-  unknown integer not null,
-  took_sum double precision not null,
-  took_min real,
-  took_max real,
-  primary key (monitor_key, hour, continent) include (ok, took_sum)
-) with (autovacuum_vacuum_insert_scale_factor='0', autovacuum_vacuum_insert_threshold='10000');
--- What is over is deleted by its time, and found by it. Rollups lie in the order of their hours, so
--- that a mark for each stretch of them is enough.
-create index rollups_by_hour on rollups using brin (hour);
-
--- Hours that got results after they were rolled up.
-create table stale_hours (
-  hour timestamptz not null,
-  primary key (hour)
-);
 
 -- A monitor's day by hour and place, with sketches of its response times
 -- (coordinator/results/summary.ts). By day first: a day's rows are made one after the other and
@@ -1124,26 +1093,6 @@ create table stale_days (
   since timestamptz not null default now(),
   primary key (day, monitor_key)
 ) with (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='10000');
-
--- How far rows of results were put into chunks (coordinator/results/conversion.ts): days up to this
--- one, and of it the monitors up to this key.
-create table converted_results (
-  only_row boolean not null default true,
-  day date not null,
-  monitor_key bigint not null,
-  check (only_row),
-  primary key (only_row)
-);
-
--- How far hourly rollups were deleted because rows of days have their figures
--- (coordinator/results/days.ts): up to this row.
-create table dropped_rollups (
-  only_row boolean not null default true,
-  day date not null,
-  monitor_key bigint not null,
-  check (only_row),
-  primary key (only_row)
-);
 
 -- INCIDENTS
 -- Outages, what was seen of them, and what people say of them.
@@ -2085,18 +2034,6 @@ begin
   if lost is not null then
     raise exception using errcode = 'AP001', message = 'leases belong to another coordinator', detail = lost;
   end if;
-end $$;
-
--- A look whose clock is a little behind ours closes no stretch: a monitor that has results was
--- seen.
-create function mark_seen() RETURNS void LANGUAGE plpgsql as $$
-declare ids uuid[];
-begin
-  ids := array(select monitor_id from monitor_status s where not seen
-    and exists (select 1 from results r where r.monitor_key = s.monitor_key and r.outcome < 2));
-  if cardinality(ids) = 0 then return; end if;
-  update monitor_status set seen = true where monitor_id = any (ids);
-  perform refresh_status(ids);
 end $$;
 
 create function mark_stale_days() RETURNS trigger LANGUAGE plpgsql as $$

@@ -132,17 +132,25 @@ export function pageMaintenance(
 /** The mean over all locations of the newest hour of the last day that has one. */
 export async function newestResponses(
   sql: Queryable,
+  results: Results,
   organisation: string,
   monitors: readonly string[],
   now: number,
 ): Promise<ReadonlyMap<string, number>> {
-  const rows = await sql<{ id: string; mean: number | null }[]>`
-    select m.id, (select sum(r.took_sum) / nullif(sum(r.ok), 0) from rollups r
-      where r.monitor_key = m.key and r.hour >= ${new Date(now - 86_400_000)} and r.ok > 0
-      group by r.hour order by r.hour desc limit 1) as mean
-    from monitors m where m.organisation_id = ${organisation}
-      and m.id = any(${[...monitors]}::uuid[])`;
-  return new Map(rows.flatMap(({ id, mean }) => (mean === null ? [] : [[id, mean]])));
+  const rows = await sql<{ id: string; key: number }[]>`
+    select id, key from monitors where organisation_id = ${organisation}
+      and id = any(${[...monitors]}::uuid[])`;
+  const means = await results.hourlyMeans.lastDay(
+    sql,
+    rows.map(({ key }) => key),
+    now,
+  );
+  return new Map(
+    rows.flatMap(({ id, key }) => {
+      const mean = means.get(key)?.findLast((each) => each !== null) ?? null;
+      return mean === null ? [] : [[id, mean]];
+    }),
+  );
 }
 
 /**
@@ -340,7 +348,7 @@ export async function readPublished(
   const [zone, histories, responses, warnings, saved, written, occurrences] = await Promise.all([
     zoneOf(sql, organisation),
     monitorHistories(sql, results, organisation, monitors, figuresWindow(now)),
-    newestResponses(sql, organisation, monitors, now),
+    newestResponses(sql, results, organisation, monitors, now),
     openWarningsOf(sql, organisation, monitors),
     pageIncidents(sql, { organisation, page: id, monitors }, recent),
     pageReports(sql, { organisation, page: id }, recent),

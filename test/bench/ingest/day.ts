@@ -19,7 +19,7 @@ import { cpuOf } from '../processes.ts';
 
 /**
  * What storing costs, as the owner of a partition stores: the journal's batches with their
- * watermarks, and chunks and rollups after each hour. The day goes by as fast as the database takes
+ * watermarks, and chunks after each hour. The day goes by as fast as the database takes
  * it.
  */
 export type StoredDay = {
@@ -37,11 +37,9 @@ type Rig = { readonly sql: Sql; readonly log: Log; readonly probes: readonly num
 const minuteMs = 60_000;
 const day = 24 * hourMs;
 
-/** @param rollups whether they are made as well: they are kept as ever, beside the checks. */
 export const storeDay = async (
   { sql, log, probes }: Rig,
   monitors: readonly Monitor[],
-  rollups: boolean,
 ): Promise<StoredDay> => {
   const owner = newId();
   const slot = sql.access.openSlot();
@@ -51,7 +49,7 @@ export const storeDay = async (
   await sql`update leases set owner = null, expires_at = 'epoch'`;
   const [lease] = await takeLeases(sql, owner, [0], day);
   if (!lease) throw new Error('no lease');
-  await sql`truncate results, chunks, journal, rollups`;
+  await sql`truncate chunks, journal`;
   await sql`update sealed_hours set until = ${new Date(begin)}`;
   await sql.begin(async (transaction) => {
     await makeResultDays(transaction, begin, begin + 2 * day);
@@ -59,10 +57,7 @@ export const storeDay = async (
   });
   const unsealed = createUnsealedHours({ sql, log });
   const state = { lease, hours: await unsealed.read(partition), sealing: undefined };
-  const commit = ({ seal, ...unit }: Unit) => {
-    const counts = rollups && seal ? seal.counts : [];
-    return commitUnits({ sql, slot }, owner, [{ ...unit, seal: seal && { ...seal, counts } }]);
-  };
+  const commit = (unit: Unit) => commitUnits({ sql, slot }, owner, [unit]);
   const deps = {
     sql,
     log,
@@ -94,7 +89,7 @@ export const storeDay = async (
         const turn = monitors.filter((_, ordinal) => (ordinal + minute) % probes.length === nth);
         return batchOf(turn, { partition, probe, at: begin + minute * minuteMs, seed: minute });
       });
-      checks += rows.reduce((sum, row) => sum + row.checks, 0);
+      checks += rows.reduce((sum, row) => sum + row.counts.ok, 0);
       const watermarks = probes.map((probe_key) => ({
         probe_key,
         generation,
@@ -212,8 +207,7 @@ const batchOf = (
     partition,
     probe,
     data: packBatch(data, batch, keys),
-    checks: keys.length,
-    passes: 0,
+    counts: { ok: keys.length, fail: 0, unknown: 0 },
     oldest: 0,
     signature: Buffer.alloc(64, seed),
     digests: null,

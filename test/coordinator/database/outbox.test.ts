@@ -8,7 +8,8 @@ import { enqueue, markDone, partitionsWaiting } from '../../../coordinator/datab
 import { inTransaction } from '../../../coordinator/database/sql.ts';
 import { commitUnits, emptyUnit } from '../../../coordinator/engine/commit.ts';
 import { takeLeases } from '../../../coordinator/engine/queries.ts';
-import { makeResultDays } from '../../../coordinator/results/table.ts';
+import { hourOf } from '../../../coordinator/results/chunk.ts';
+import { makeJournalHours } from '../../../coordinator/results/journal.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { mint } from '../../support/certificates.ts';
 import { createTcpProxy, type TcpProxy } from '../../support/connections.ts';
@@ -422,25 +423,25 @@ describe('commit slot', () => {
       const owner = newId();
       const [lease] = await takeLeases(sql, owner, [0], 60_000);
       if (!lease) throw new Error('no lease');
-      await makeResultDays(sql, Date.now(), Date.now() + 60_000);
+      await makeJournalHours(sql, Date.now(), Date.now() + 60_000);
       await slot.prepare();
       trips = 0;
       const incident = newId();
       await commitUnits({ sql: pool, slot }, owner, [
         {
           ...emptyUnit(lease),
-          results: [
+          journal: [
             {
-              monitor_key: 1,
-              probe_key: 1,
-              at: Date.now(),
-              took_ms: 1,
-              outcome: 'fail',
-              cause_class: 'refused',
-              phases: null,
+              arrival: hourOf(Date.now()),
+              partition: lease.partition,
+              probe: 1,
+              data: new Uint8Array(),
+              counts: { ok: 0, fail: 1, unknown: 0 },
+              oldest: Date.now(),
+              signature: null,
+              digests: null,
             },
           ],
-          staleHours: [0],
           watermarks: [],
           evidence: [
             {

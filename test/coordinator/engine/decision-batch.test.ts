@@ -22,14 +22,13 @@ import {
   notePendingFirstCheck,
   reviewFirstChecks,
 } from '../../../coordinator/engine/rechecks.ts';
-import { adopt, decideResults, unitOf } from '../../../coordinator/engine/results.ts';
+import { adopt, unitOf } from '../../../coordinator/engine/results.ts';
 import type { PartitionState } from '../../../coordinator/engine/state.ts';
 import { createHours } from '../../../coordinator/results/hours.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { batchOf } from '../../../shared/bus/batch.ts';
 import type { Roster } from '../../../shared/checks/assignment.ts';
 import { noPhases } from '../../../shared/checks/result.ts';
-import { probeRow } from '../../support/probe-rows.ts';
 import fc from '../../support/random.ts';
 
 /**
@@ -189,30 +188,6 @@ const emptyPartition = (): PartitionState => ({
 });
 
 describe('a round of a partition', () => {
-  test('has the day converted again of a late result that has a row alone', () => {
-    const day = 86_400_000;
-    const today = Math.floor(now / day) * day;
-    const [from] = observingProbes;
-    if (!from) throw new Error('no probe');
-    const probe = probeRow('Asia', now, { key: 1, continent: 'Asia' });
-    const convertFrom = (quarantined: boolean, times: readonly number[]) => {
-      const decisions = beginDecisions(emptyPartition(), network, now);
-      const judged = times.map((at) => {
-        const outcome = 'fail' as const;
-        const seen = { seq: 1, monitor: 'a', config_version: 2, at, took_ms: 5, outcome, from };
-        const rest = { cause: null, phases: null, evidence: null, look: null, handed_over: true };
-        return { key: 1, probe, seen: { ...seen, ...rest, quarantined } };
-      });
-      decideResults(decisions, judged, now);
-      return unitOf(decisions).convertFrom;
-    };
-    const late = [today + 1, today - 1, today - 3 * day + 5, today - 2 * day];
-    expect(convertFrom(true, late)).toBe(today - 3 * day);
-    expect(convertFrom(false, late)).toBeNull();
-    expect(convertFrom(true, [today, now])).toBeNull();
-    expect(convertFrom(false, [])).toBeNull();
-  });
-
   test('asks for the first checks of many new monitors in several turns, and goes on as probes change', () => {
     const partition = emptyPartition();
     const { monitors, firstChecks } = partition;

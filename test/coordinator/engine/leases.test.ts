@@ -145,15 +145,17 @@ describe('leases', async () => {
   test('let a commit through only for their owner of today', async () => {
     const [lease] = await takeLeases(sql, ada, first(1), 60_000);
     if (!lease) throw new Error('no lease');
-    const unit = { ...emptyUnit(lease), staleHours: [3_600_000] };
+    const unit = { ...emptyUnit(lease), sealedUntil: 3_600_000 };
     await commitUnits({ sql, slot }, ada, [unit]);
     await expire();
     await takeLeases(sql, bob, first(1), 60_000);
     await expect(commitUnits({ sql, slot }, ada, [unit])).rejects.toThrow(Fenced);
     await expect(
-      commitUnits({ sql, slot }, bob, [{ ...unit, staleHours: [7_200_000] }]),
+      commitUnits({ sql, slot }, bob, [{ ...unit, sealedUntil: 7_200_000 }]),
     ).rejects.toThrow(Fenced);
-    expect(await sql`select hour from stale_hours`).toEqual([{ hour: new Date(3_600_000) }]);
+    expect(await sql`select until from sealed_hours where partition = ${lease.partition}`).toEqual([
+      { until: new Date(3_600_000) },
+    ]);
   });
 
   test('cannot be taken in the middle of a commit of their owner', async () => {

@@ -92,8 +92,7 @@ const batchOf = (arrival: number, probe: number, sent: readonly Sent[]): Journal
     partition,
     probe: probes[probe] ?? 0,
     data: packBatch(data, batch, keys),
-    checks: sent.length,
-    passes: 0,
+    counts: { ok: sent.length, fail: 0, unknown: 0 },
     oldest: 0,
     signature: Buffer.alloc(64, 1),
     digests: Buffer.alloc(64, 2),
@@ -139,7 +138,7 @@ const sealAll = async (state: State): Promise<void> => {
 };
 
 const readAll = async () => {
-  const results = createResults({ unsealed: createUnsealedHours({ sql, log }), clock, log });
+  const results = createResults({ unsealed: createUnsealedHours({ sql, log }), log });
   const windows = monitors.map(({ key }) => ({
     key,
     partition,
@@ -153,11 +152,14 @@ const makeHours = () =>
   sql.begin((transaction) => makeJournalHours(transaction, now - hourMs, now + day));
 
 const empty = async (): Promise<void> => {
-  await sql`truncate results, chunks, journal, rollups, stale_hours`;
-  await sql`update sealed_hours set until = 'epoch'`;
+  await sql`truncate chunks, journal`;
+  await sql`update sealed_hours set until = 'epoch', newest = 'epoch', checks = 0`;
   now = noon;
   await makeHours();
 };
+
+const newestHour = () =>
+  sql`select newest, checks from sealed_hours where partition = ${partition}`;
 
 const check = fc.record({
   monitor: fc.integer({ min: 0, max: 4 }),
@@ -240,35 +242,14 @@ describe('sealing', () => {
           ),
         );
         expect(chunks).toEqual(wanted);
-        const rollups = await sql`select sum(ok) as ok, sum(failed) as failed from rollups`;
         const all = monitors.flatMap((_, nth) => expected(nth));
-        const count = (outcome: string) => all.filter((one) => one.outcome === outcome).length;
-        expect(rollups).toEqual([
-          { ok: all.length ? count('ok') : null, failed: all.length ? count('fail') : null },
+        const newest = Math.max(0, ...all.map(({ at }) => hourOf(at)));
+        expect(await newestHour()).toEqual([
+          { newest: new Date(newest), checks: all.filter(({ at }) => at >= newest).length },
         ]);
       }),
       { numRuns: 40 },
     );
-  });
-
-  test('has days converted again from the first of which rows came late', async () => {
-    await empty();
-    const { lease } = await takeOver();
-    const progress = () => sql`select day, monitor_key from converted_results`;
-    const [first, second, third] = [2, 3, 4].map((date) => new Date(Date.UTC(2026, 10, date)));
-    const commitFrom = (...days: readonly (Date | undefined)[]) =>
-      commitUnits(
-        { sql, slot },
-        owner,
-        days.map((day) => ({ ...emptyUnit(lease), convertFrom: day?.getTime() ?? null })),
-      );
-    await sql`insert into converted_results (day, monitor_key) values (${second ?? 0}, 7)`;
-    await commitFrom(third, undefined);
-    expect(await progress()).toEqual([{ day: second, monitor_key: 7 }]);
-    await commitFrom(second);
-    expect(await progress()).toEqual([{ day: second, monitor_key: 0 }]);
-    await commitFrom(undefined, third, first);
-    expect(await progress()).toEqual([{ day: first, monitor_key: 0 }]);
   });
 
   test('forgets monitors that were deleted meanwhile, and writes nothing under a lease of before', async () => {
@@ -298,9 +279,6 @@ describe('sealing', () => {
     await sealAll(state);
     await sql`delete from deleted_monitors`;
     expect(await sql`select monitor_key from chunks`).toEqual([{ monitor_key: deleted.key }]);
-    expect(await sql`select monitor_key, ok from rollups`).toEqual([
-      { monitor_key: deleted.key, ok: 1 },
-    ]);
   });
 
   test('merges what comes late in the next round, not at once', async () => {
@@ -349,11 +327,15 @@ describe('sealing', () => {
     // As after a death before the mark.
     await sql`update sealed_hours set until = 'epoch'`;
     await sealAll(await takeOver());
-    expect(await sql`select get_byte(data, 0) as version from chunks`).toEqual([{ version: 99 }]);
+    expect(await sql`select at, get_byte(data, 0) as version from chunks order by at`).toEqual([
+      { at: new Date(noon), version: 99 },
+      { at: new Date(noon + 1), version: 1 },
+    ]);
     expect((await readAll())[0]?.map(({ at }) => at - noon)).toEqual([1_000, 2_000]);
     await sql`update chunks set data = set_byte(data, 0, 1)`;
     expect((await readAll())[0]?.map(({ at }) => at - noon)).toEqual([1_000, 2_000]);
-    expect(await sql`select ok from rollups`).toEqual([{ ok: 2 }]);
+    // The first is in both chunks: it could not be read when it came again.
+    expect(await newestHour()).toEqual([{ newest: new Date(noon), checks: 3 }]);
   });
 
   test('leaves no chunk of the hour beside those of its quarters', async () => {

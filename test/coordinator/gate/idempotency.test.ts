@@ -56,7 +56,7 @@ describe('done once', () => {
       ...keys,
       sql,
       clock,
-      results: testResults(clock),
+      results: testResults(),
       secrets,
       identifiesProbes: true,
       partitionOf,

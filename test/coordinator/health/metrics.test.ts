@@ -38,23 +38,12 @@ describe('metrics', async () => {
     ...change,
   });
 
-  const row = (outcome: 'ok' | 'fail' | 'unknown', at: number) => ({
-    monitor_key: 1,
-    probe_key: 1,
-    at,
-    took_ms: 500,
-    outcome,
-    cause_class: null,
-    phases: null,
-  });
-
-  const batch = (passes: number, oldest: number) => ({
+  const batch = (ok: number, fail: number, oldest: number) => ({
     arrival: 0,
     partition: 0,
     probe: 1,
     data: new Uint8Array(),
-    checks: passes + 1,
-    passes,
+    counts: { ok, fail, unknown: 0 },
     oldest,
     signature: null,
     digests: null,
@@ -65,8 +54,8 @@ describe('metrics', async () => {
       const registry = new Registry();
       createLive(registry).committed(
         [
-          unit({ results: [row('ok', 1_000), row('fail', 3_000), row('fail', 500)] }),
-          unit({ journal: [batch(7, 2_000), batch(0, Number.POSITIVE_INFINITY)] }),
+          unit({ journal: [batch(1, 2, 1_000)] }),
+          unit({ journal: [batch(7, 0, 2_000), batch(0, 0, Number.POSITIVE_INFINITY)] }),
         ],
         20,
         5_000,

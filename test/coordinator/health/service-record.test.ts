@@ -11,6 +11,7 @@ import { makeResultDays } from '../../../coordinator/results/table.ts';
 import { operations } from '../../../shared/api/index.ts';
 import { rawInput } from '../../../shared/api/operation.ts';
 import { newId } from '../../../shared/base/crypto.ts';
+import { storeChecks } from '../../support/checks.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
@@ -74,14 +75,16 @@ const outage = async (at: number, took_ms: number, others?: 'agree' | 'pass'): P
     await bench.sql`insert into incident_evidence (incident_id, part, continent, probe, at, outcome, took_ms)
       values (${id}, 'matrix', 'Africa', 'A', ${new Date(at)}, 0, 10)`;
   if (others === 'agree')
-    await bench.sql`insert into results (monitor_key, at, probe_key, took_ms, outcome)
-      select m.key, ${new Date(at + 600_000)}, p.key, 10, 1 from monitors m, probes p where m.id = ${monitor} and p.id = ${probes.Africa ?? ''}`;
+    await storeChecks(bench.sql, monitor, [
+      { probe: probes.Africa ?? '', at: at + 600_000, outcome: 'fail' },
+    ]);
   return id;
 };
 
 const record = (readers: 'everyone' | 'users' | 'nobody', isLeader = true) =>
   createServiceRecord({
     sql: bench.sql,
+    results: bench.results,
     clock: { now: () => now },
     rawDays: 7,
     isLeader: () => isLeader,

@@ -1,12 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { executeAll } from '../../../coordinator/database/connect.ts';
 import { createHousekeeper, oldestAccepted } from '../../../coordinator/housekeeping/jobs.ts';
 import type { Check } from '../../../coordinator/results/check.ts';
 import { chunksOf } from '../../../coordinator/results/chunk.ts';
 import { makeJournalHours } from '../../../coordinator/results/journal.ts';
-import { insertResults, type ResultRow } from '../../../coordinator/results/table.ts';
 import { newId } from '../../../shared/base/crypto.ts';
-import { systemClock } from '../../../shared/base/time.ts';
 import { testResults } from '../../support/checks.ts';
 import { eventually } from '../../support/eventually.ts';
 import { testLog } from '../../support/network.ts';
@@ -19,17 +16,8 @@ const noon = Date.UTC(2026, 10, 20, 12);
 const kept = { rawDays: 2, rollupDays: 400, ledgerDays: 400 };
 const { sql } = await ownDatabase();
 
-/** None is stored here. */
-
-const resultAt = (at: number): ResultRow => ({
-  monitor_key: 1,
-  at,
-  probe_key: 1,
-  took_ms: 12.5,
-  outcome: 'ok',
-  cause_class: null,
-  phases: null,
-});
+const storeAt = (at: number) =>
+  sql`insert into chunks (monitor_key, at, data) values (1, ${new Date(at)}, '')`;
 
 const passOf = (): Check => ({
   probe: 1,
@@ -43,7 +31,7 @@ const passOf = (): Check => ({
 const days = async (): Promise<string[]> => {
   const rows = await sql<
     { name: string }[]
-  >`select relid::regclass::text as name from pg_partition_tree('results') where isleaf order by 1`;
+  >`select relid::regclass::text as name from pg_partition_tree('chunks') where isleaf order by 1`;
   return rows.map(({ name }) => name);
 };
 
@@ -52,7 +40,7 @@ const startReading = async (): Promise<{ readonly end: () => Promise<void> }> =>
   const [began, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const reading = sql.begin('isolation level repeatable read read only', async (transaction) => {
     await transaction`set local idle_in_transaction_session_timeout = 0`;
-    await transaction`select count(*) from results`;
+    await transaction`select count(*) from chunks`;
     began.resolve();
     await over.promise;
   });
@@ -69,7 +57,7 @@ const startReading = async (): Promise<{ readonly end: () => Promise<void> }> =>
 const isAnyWaiting = async (): Promise<boolean> => {
   const [row] = await sql<
     { waits: boolean }[]
-  >`select exists (select 1 from pg_locks where not granted and relation = 'results'::regclass) as waits`;
+  >`select exists (select 1 from pg_locks where not granted and relation = 'chunks'::regclass) as waits`;
   return row?.waits === true;
 };
 
@@ -79,15 +67,15 @@ describe('the housekeeper', () => {
     const housekeeper = createHousekeeper({
       sql,
       clock: { now: () => now },
-      results: testResults(systemClock),
+      results: testResults(),
       log: testLog(),
       kept,
       isLeader: () => true,
     });
     await housekeeper.prepare();
     const before = await days();
-    expect(before[0]).toBe('results_20261118');
-    expect(before.at(-1)).toBe('results_20261123');
+    expect(before[0]).toBe('chunks_20261118');
+    expect(before.at(-1)).toBe('chunks_20261123');
     now += day;
     const reading = await startReading();
     let isOver = false;
@@ -95,15 +83,15 @@ describe('the housekeeper', () => {
       isOver = true;
     });
     await eventually(async () => isOver || (await isAnyWaiting()));
-    await executeAll(insertResults(sql, [resultAt(now)]));
+    await storeAt(now);
     await ticking;
-    expect(await days()).toEqual([...before, 'results_20261124']);
+    expect(await days()).toEqual([...before, 'chunks_20261124']);
     await reading.end();
     await housekeeper.tick();
-    expect(await days()).toEqual([...before.slice(1), 'results_20261124']);
-    await executeAll(insertResults(sql, [resultAt(now + 3 * day)]));
+    expect(await days()).toEqual([...before.slice(1), 'chunks_20261124']);
+    await storeAt(now + 3 * day);
     const [index] =
-      await sql`select 1 from pg_indexes where tablename = 'results_20261124' and indexdef like '%(monitor_key, at)%'`;
+      await sql`select 1 from pg_indexes where tablename = 'chunks_20261124' and indexdef like '%(monitor_key, at)%'`;
     expect(index).toBeDefined();
   });
 
@@ -111,7 +99,7 @@ describe('the housekeeper', () => {
     const housekeeper = createHousekeeper({
       sql,
       clock: { now: () => noon + 7 * 60_000 },
-      results: testResults(systemClock),
+      results: testResults(),
       log: testLog(),
       kept,
       isLeader: () => true,
@@ -138,7 +126,7 @@ describe('the housekeeper', () => {
     const housekeeper = createHousekeeper({
       sql,
       clock: { now: () => now },
-      results: testResults(systemClock),
+      results: testResults(),
       log: testLog(),
       kept,
       isLeader: () => leads,
@@ -173,7 +161,7 @@ describe('the housekeeper', () => {
     const housekeeper = createHousekeeper({
       sql,
       clock: { now: () => now },
-      results: testResults(systemClock),
+      results: testResults(),
       log: testLog(),
       kept,
       isLeader: () => true,
@@ -191,7 +179,7 @@ describe('the housekeeper', () => {
     const housekeeper = createHousekeeper({
       sql,
       clock: { now: () => now },
-      results: testResults(systemClock),
+      results: testResults(),
       log: testLog(),
       kept: { ...kept, rawDays: 30 },
       isLeader: () => true,
@@ -211,23 +199,20 @@ describe('the housekeeper', () => {
       for (const { at: from, data } of chunksOf(at, [{ ...passOf(), at }]))
         await sql`insert into chunks (monitor_key, at, data)
           values (${key}, ${new Date(from)}, ${Buffer.from(data)})`;
-      await executeAll(insertResults(sql, [{ ...resultAt(at), monitor_key: key }]));
     };
     const left = async (plan: string) =>
-      sql`select (select array_agg((${new Date(noon)}::date - at::date) order by at) from chunks
-          where monitor_key = ${monitors.get(plan) ?? 0}) as chunks,
-        (select array_agg((${new Date(noon)}::date - at::date) order by at) from results
-          where monitor_key = ${monitors.get(plan) ?? 0}) as results`;
+      sql`select array_agg((${new Date(noon)}::date - at::date) order by at) as chunks from chunks
+        where monitor_key = ${monitors.get(plan) ?? 0}`;
     for (const plan of monitors.keys()) for (const days of [29, 8, 7, 0]) await store(plan, days);
     await housekeeper.tick();
-    expect(await left('free')).toEqual([{ chunks: [7, 0], results: [7, 0] }]);
-    expect(await left('business')).toEqual([{ chunks: [29, 8, 7, 0], results: [29, 8, 7, 0] }]);
+    expect(await left('free')).toEqual([{ chunks: [7, 0] }]);
+    expect(await left('business')).toEqual([{ chunks: [29, 8, 7, 0] }]);
     await store('free', 20);
     await housekeeper.tick();
-    expect(await left('free')).toEqual([{ chunks: [20, 7, 0], results: [20, 7, 0] }]);
+    expect(await left('free')).toEqual([{ chunks: [20, 7, 0] }]);
     now += day;
     await housekeeper.tick();
-    expect(await left('free')).toEqual([{ chunks: [0], results: [0] }]);
+    expect(await left('free')).toEqual([{ chunks: [0] }]);
     // Nothing comes to a day of which a plan keeps only what comes.
     const today = noon - day / 2;
     expect(oldestAccepted({ ...kept, rawDays: 30 }, noon)).toBe(today - 7 * day);
@@ -239,7 +224,7 @@ describe('the housekeeper', () => {
     const housekeeper = createHousekeeper({
       sql,
       clock: { now: () => noon },
-      results: testResults(systemClock),
+      results: testResults(),
       log: testLog(),
       kept,
       isLeader: () => true,
@@ -263,7 +248,7 @@ describe('the housekeeper', () => {
     const parts = {
       sql,
       clock: { now: () => now },
-      results: testResults(systemClock),
+      results: testResults(),
       log: testLog(),
       kept,
       isLeader: () => true,
@@ -301,7 +286,7 @@ describe('the housekeeper', () => {
     const kept400 = createHousekeeper({
       sql,
       clock: { now: () => bench.now },
-      results: testResults(systemClock),
+      results: testResults(),
       log: testLog(),
       kept,
       isLeader: () => true,
@@ -334,7 +319,7 @@ describe('the housekeeper', () => {
     const kept400 = createHousekeeper({
       sql,
       clock: { now: () => bench.now },
-      results: testResults(systemClock),
+      results: testResults(),
       log: testLog(),
       kept,
       isLeader: () => true,
@@ -364,7 +349,6 @@ describe('the housekeeper', () => {
   });
 
   test.each([
-    ['rollups', `delete from rollups where hour < now() - interval '400 days'`, 'rollups_by_hour'],
     [
       'the ledger',
       `delete from ledger where ended_at < now() - interval '400 days'`,
@@ -398,10 +382,6 @@ describe('the housekeeper', () => {
     ],
   ])('finds what is over in %s by an index', async (_, statement, index) => {
     const plan = await sql.begin(async (transaction) => {
-      // Of thousands of monitors, as an installation has them: of a few hundred the key that begins
-      // with them is as good.
-      await transaction`insert into rollups select n % 5000, 'Asia', now() - n / 5000 * interval '1 hour', 1, 0, 0, 1, 1, 1 from generate_series(1, 50000) n`;
-      await transaction`analyze rollups`;
       // A small table is read as fast without one.
       await transaction`set local enable_seqscan = off`;
       return JSON.stringify(await transaction.unsafe(`explain ${statement}`));

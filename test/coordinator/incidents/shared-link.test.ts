@@ -8,7 +8,6 @@ import {
 } from '../../../shared/api/incidents.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/crypto.ts';
-import { systemClock } from '../../../shared/base/time.ts';
 import { testResults } from '../../support/checks.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
@@ -22,7 +21,7 @@ describe('sharing', () => {
   beforeAll(async () => {
     house = await createTestOrganisation(bench.sql);
     unknownSender = await createTestOrganisation(bench.sql);
-    shares = createShares(bench.sql, testResults(systemClock));
+    shares = createShares(bench.sql, testResults());
   });
 
   const incident = async (): Promise<string> => {

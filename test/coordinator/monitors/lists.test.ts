@@ -11,6 +11,8 @@ import {
   updateMonitor,
 } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/crypto.ts';
+import type { Outcome } from '../../../shared/checks/result.ts';
+import { storeChecks } from '../../support/checks.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
@@ -34,14 +36,13 @@ describe('lists', () => {
     await bench.sql`update outbox set done_at = now()`;
     return id;
   };
-  const see = async (id: string, at: number, outcome = 0): Promise<void> => {
-    await bench.sql`insert into results (monitor_key, at, probe_key, took_ms, outcome)
-    select m.key, ${iso(at)}, p.key, 12, ${outcome} from monitors m, probes p where m.id = ${id} and p.id = ${probe}`;
+  const see = async (id: string, at: number, outcome: Outcome = 'ok'): Promise<void> => {
+    await storeChecks(bench.sql, id, [{ probe, at, took_ms: 12, outcome }]);
     await bench.sql`insert into ledger (monitor_id, kind, began_at, ended_at, interval_s)
     values (${id}, 'unknown', ${iso(now - day)}, ${iso(now - day + minute)}, 60) on conflict do nothing`;
   };
   const fail = async (id: string, at: number, confirmed: boolean): Promise<void> => {
-    await see(id, at, 1);
+    await see(id, at, 'fail');
     await bench.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at)
     values (${newId()}, ${house.organisation}, ${id}, ${iso(at)}, ${confirmed ? iso(at + 1_000) : null})`;
   };

@@ -7,8 +7,8 @@ import { makeResultDays } from '../../../coordinator/results/table.ts';
 import { createMaintenanceWindow } from '../../../shared/api/maintenance.ts';
 import { createMonitor, getMonitorStatus, updateMonitor } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/crypto.ts';
-import { systemClock } from '../../../shared/base/time.ts';
-import { testResults } from '../../support/checks.ts';
+import type { Outcome } from '../../../shared/checks/result.ts';
+import { storeChecks, testResults } from '../../support/checks.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 import { createDatabase, type TestDatabase } from '../../support/services.ts';
@@ -105,9 +105,8 @@ describe('status', () => {
     });
 
     test('is up also when the first check came from a clock that is behind, and so closed nothing', async () => {
-      await makeResultDays(sql, made.getTime(), minute(1).getTime());
-      await sql`insert into results (monitor_key, at, probe_key, took_ms, outcome) select key, ${made}, 1, 50, 0 from monitors where id = ${monitor}`;
-      await markSeen(sql, testResults(systemClock), 0, 1_000);
+      await storeChecks(sql, monitor, [{ at: made.getTime() }]);
+      await markSeen(sql, testResults(), 0, 1_000);
       expect(await standing()).toEqual({ status: 'up', since: made });
     });
 
@@ -210,10 +209,8 @@ describe('status operations', () => {
       monitor_id: id,
       ...(days === undefined ? {} : { days }),
     });
-  const result = async (id: string, at: number, outcome = 0): Promise<void> => {
-    await bench.sql`insert into results (monitor_key, at, probe_key, took_ms, outcome)
-    select m.key, ${iso(at)}, p.key, 12, ${outcome} from monitors m, probes p where m.id = ${id} and p.id = ${probe}`;
-  };
+  const result = (id: string, at: number, outcome: Outcome = 'ok') =>
+    storeChecks(bench.sql, id, [{ probe, at, took_ms: 12, outcome }]);
   const incident = async (
     id: string,
     from: number,
@@ -262,7 +259,7 @@ describe('status operations', () => {
     test('is up while a usable result is young enough, and pending when none is', async () => {
       const id = await monitor(1);
       await result(id, now - 30_000);
-      await result(id, now - 10_000, 2);
+      await result(id, now - 10_000, 'unknown');
       expect(await status(id)).toMatchObject({
         status: 'up',
         last_checked_at: iso(now - 30_000),
@@ -280,7 +277,7 @@ describe('status operations', () => {
 
     test('is verifying, then down, then up again since the incident ended', async () => {
       const id = await monitor(1);
-      await result(id, now - 10_000, 1);
+      await result(id, now - 10_000, 'fail');
       await incident(id, now - 60_000, null, null);
       expect(await status(id)).toMatchObject({ status: 'verifying', since: iso(now - 60_000) });
       await bench.sql`update incidents set confirmed_at = ${iso(now - 58_000)} where monitor_id = ${id}`;
@@ -391,17 +388,17 @@ describe('status operations', () => {
         since: iso(now - minute),
         last_checked_at: iso(now - 12 * minute),
       });
-      // That a probe found it in time says nothing beyond the deadline.
+      // That a probe found it in time says nothing beyond the ping.
       await result(id, now - 2 * minute);
       expect(await status(id)).toMatchObject({
         status: 'pending',
         since: iso(now - minute),
-        last_checked_at: iso(now - 2 * minute),
+        last_checked_at: iso(now - 12 * minute),
       });
       await ping(now - 10 * minute);
       expect(await status(id)).toMatchObject({
         status: 'up',
-        last_checked_at: iso(now - 2 * minute),
+        last_checked_at: iso(now - 10 * minute),
       });
     });
 
@@ -520,7 +517,6 @@ describe('the time that the last ping of a scheduled job covers', () => {
     gap_since: null,
     resumed_at: null,
     last_result_at: null,
-    last_covering_at: null,
     last_beat_at: null,
     last_resolved_at: null,
     last_gap_ended_at: null,

@@ -146,9 +146,15 @@ describe('a deleted monitor', () => {
       Date.parse(items[0]?.deleted_for_ever_at ?? '') - Date.parse(items[0]?.deleted_at ?? ''),
     ).toBe(7 * 86_400_000);
     expect((await bench.call(listDeletedMonitors, other.owner)).items).toEqual([]);
-    const monitors = await exportPage(bench.sql, house.organisation, 'monitors', 0, 100);
+    const exportOf = (part: 'monitors' | 'deleted_monitors') =>
+      exportPage(bench.sql, bench.results, house.organisation, part, {
+        after: 0,
+        limit: 100,
+        now: bench.now,
+      });
+    const monitors = await exportOf('monitors');
     expect(JSON.stringify(monitors)).not.toContain(id);
-    const [exported] = await exportPage(bench.sql, house.organisation, 'deleted_monitors', 0, 100);
+    const [exported] = await exportOf('deleted_monitors');
     expect(exported?.row).toMatchObject({ id, name: 'Gone' });
     expect(JSON.stringify(exported)).toContain('a cable');
     for (const operation of [restoreMonitor, purgeMonitor]) {

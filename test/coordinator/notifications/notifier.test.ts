@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { Query } from '../../../coordinator/database/statement.ts';
 import { writeAcknowledgement } from '../../../coordinator/incidents/queries.ts';
 import { newId } from '../../../shared/base/crypto.ts';
+import { storeChecks } from '../../support/checks.ts';
 import { eventually } from '../../support/eventually.ts';
 import { answered, notificationBench } from '../../support/notification-parts.ts';
 import { ownDatabase } from '../../support/services.ts';
@@ -159,22 +160,18 @@ describe('notifier', async () => {
 
     test('rule 37: a brownout is told as its rate, and its end once', async () => {
       await sql`update organisations set time_zone = 'Europe/Berlin'`;
-      await sql`create table results_brownout partition of results
-        for values from ('2026-11-23') to ('2026-11-24')`;
       await bench.channel('chat');
       const shop = await bench.monitor('Shop');
-      const check = async (second: number, outcome: 0 | 1) => {
-        const at = new Date(bench.now + second * 1_000);
-        const cause = outcome === 0 ? null : 'unexpected_status';
-        await sql`insert into results (monitor_key, at, probe_key, took_ms, outcome, cause_class)
-          select key, ${at}, 1, 20, ${outcome}, ${cause} from monitors where id = ${shop}`;
+      const check = (second: number, outcome: 'ok' | 'fail') => {
+        const cause = outcome === 'ok' ? null : 'unexpected_status';
+        return storeChecks(sql, shop, [{ at: bench.now + second * 1_000, outcome, cause }]);
       };
       for (let times = 0; times < 3; times += 1) {
         const incident = await bench.down(shop);
         const cause = { class: 'unexpected_status', params: { status: 500, expected: '2xx' } };
         await sql`update incidents set cause = ${JSON.stringify(cause)} where id = ${incident}`;
-        await check(0, 1);
-        for (let second = 10; second < 50 && times < 2; second += 10) await check(second, 0);
+        await check(0, 'fail');
+        for (let second = 10; second < 50 && times < 2; second += 10) await check(second, 'ok');
         await bench.tell();
         bench.now += minute;
         await bench.up(incident);

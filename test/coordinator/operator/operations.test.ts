@@ -139,13 +139,14 @@ describe('an operator', () => {
     const hour = Math.floor(bench.now / 3_600_000) * 3_600_000;
     const at = (back: number): Date => new Date(hour - back * 3_600_000);
     // Neither the hour that goes on nor one long ago.
-    for (const [back, count] of [
-      [0, 1],
-      [1, 20],
-      [5, 300],
+    for (const [partition, back, checks] of [
+      [0, 0, 1],
+      [1, 1, 20],
+      [2, 1, 5],
+      [3, 5, 300],
     ] as const)
-      await bench.sql`insert into rollups (monitor_key, continent, hour, ok, failed, unknown, took_sum)
-        values (1, 'Europe', ${at(back)}, ${count}, 2, 3, 0)`;
+      await bench.sql`update sealed_hours set newest = ${at(back)}, checks = ${checks}
+        where partition = ${partition}`;
     const after = await ask(showFigures, operator);
     expect(after).toMatchObject({
       checks: { from: at(1).toISOString(), to: at(0).toISOString(), count: 25 },

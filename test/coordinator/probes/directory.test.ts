@@ -14,6 +14,7 @@ import type { OutputOf } from '../../../shared/api/operation.ts';
 import { listAudit } from '../../../shared/api/organisations.ts';
 import { countedMinutes, endProbe, inviteProbe, listProbes } from '../../../shared/api/probes.ts';
 import { newId } from '../../../shared/base/crypto.ts';
+import { storeChecks } from '../../support/checks.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createNetwork, type Network, testLog } from '../../support/network.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
@@ -140,14 +141,11 @@ describe('checking', () => {
       [ours, 2],
       [ours, countedMinutes + 1],
       [theirs, 1],
-    ].map(([monitor_key = 0, minutes = 0]) => ({
-      monitor_key,
-      probe_key: frankfurt.key,
-      took_ms: 5,
-      outcome: 0,
-      at: new Date(bench.now - minutes * 60_000),
-    }));
-    await bench.sql`insert into results ${rowsFor(bench.sql, 'results', looks)}`;
+    ];
+    for (const [monitor = 0, minutes = 0] of looks)
+      await storeChecks(bench.sql, monitor, [
+        { probe: frankfurt.key, at: bench.now - minutes * 60_000 },
+      ]);
     const { items } = await bench.call(listProbes, house.viewer);
     expect(items.find(({ name }) => name === 'Frankfurt')).toMatchObject({
       monitors: 1,

@@ -1,6 +1,4 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { executeAll } from '../../../coordinator/database/connect.ts';
-import { markStale, rollUpOneHour } from '../../../coordinator/results/rollups.ts';
 import { makeResultDays } from '../../../coordinator/results/table.ts';
 import { batchMonitors, createMonitor, updateMonitor } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
@@ -9,11 +7,10 @@ import { getPlace, listPlaces, updatePlace } from '../../../shared/api/places.ts
 import { countedMinutes, endProbe, inviteProbe, listProbes } from '../../../shared/api/probes.ts';
 import { getMonitorResults } from '../../../shared/api/results.ts';
 import { newId } from '../../../shared/base/crypto.ts';
-import { sealRows } from '../../support/checks.ts';
+import { storeChecks } from '../../support/checks.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 import { rowsFor } from '../../support/rows.ts';
-import { stored } from '../../support/stored-checks.ts';
 
 const bench = gateBench();
 let house: TestOrganisation;
@@ -138,26 +135,15 @@ describe('places', () => {
       [two, second.key, 3],
       [two, frankfurt.key, countedMinutes + 1],
       [foreign, frankfurt.key, 1],
-    ].map(([monitor_key = 0, probe_key = 0, minutes = 0]) => ({
-      monitor_key,
-      probe_key,
-      took_ms: 5,
-      outcome: 0,
-      at: new Date(bench.now - minutes * 60_000),
-    }));
-    await bench.sql`insert into results ${rowsFor(bench.sql, 'results', looks)}`;
+    ];
+    for (const [monitor = 0, key = 0, minutes = 0] of looks)
+      await storeChecks(bench.sql, monitor, [{ probe: key, at: bench.now - minutes * 60_000 }]);
     const counts = (await bench.call(listPlaces, house.viewer)).items.map(
       ({ id, monitors }) => `${id} ${monitors}`,
     );
     expect(counts).toEqual(
       expect.arrayContaining(['Europe 2', 'Europe/Frankfurt 1', 'Europe/London 2', 'Asia 0']),
     );
-    await sealRows(bench.sql);
-    expect(
-      (await bench.call(listPlaces, house.viewer)).items.map(
-        ({ id, monitors }) => `${id} ${monitors}`,
-      ),
-    ).toEqual(counts);
   });
 
   test('of others are not found, like those that do not exist', async () => {
@@ -313,17 +299,13 @@ describe('the response times of a monitor with both sides', () => {
       const config = places === null ? {} : { places };
       const target = { type: 'https', target: 'https://mill.example/' };
       const { id } = await bench.call(createMonitor, house.owner, { ...target, config });
-      const [row] = await bench.sql<{ key: number }[]>`select key from monitors where id = ${id}`;
       const started = Math.floor(bench.now / 3_600_000 - 3) * 3_600_000;
-      const looks = [outside, one, two].map(({ key: probe_key }, nth) => ({
-        monitor_key: row?.key ?? 0,
-        probe_key,
+      const looks = [outside, one, two].map(({ key }, nth) => ({
+        probe: key,
         took_ms: 10 * (nth + 1),
-        outcome: 0,
-        at: new Date(started + nth * 1_000),
+        at: started + nth * 1_000,
       }));
-      await bench.sql`insert into results ${rowsFor(bench.sql, 'results', looks)}`;
-      await executeAll(markStale(bench.sql, [started]));
+      await storeChecks(bench.sql, id, looks);
       return id;
     };
     const mixed = await made(['continent:Europe', 'Mill']);
@@ -343,14 +325,9 @@ describe('the response times of a monitor with both sides', () => {
       ['Europe', null, [[1, 10]]],
       ['Europe', 'Mill', [[2, 25]]],
     ];
-    const check = async () => {
-      for (const window of ['24h', '7d']) {
-        expect((await series(mixed, window)).toSorted()).toEqual(both);
-        expect(await series(plain, window)).toEqual([['Europe', null, [[3, 20]]]]);
-      }
-    };
-    await check();
-    while (await rollUpOneHour(bench.sql, bench.now, stored));
-    await check();
+    for (const window of ['24h', '7d']) {
+      expect((await series(mixed, window)).toSorted()).toEqual(both);
+      expect(await series(plain, window)).toEqual([['Europe', null, [[3, 20]]]]);
+    }
   });
 });

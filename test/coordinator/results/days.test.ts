@@ -1,19 +1,13 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Check } from '../../../coordinator/results/check.ts';
 import { chunksOf } from '../../../coordinator/results/chunk.ts';
-import {
-  dropRollups,
-  forgetDays,
-  makeDays,
-  yearSeries,
-} from '../../../coordinator/results/days.ts';
+import { forgetDays, makeDays, yearSeries } from '../../../coordinator/results/days.ts';
 import { createResults, noUnsealedHours } from '../../../coordinator/results/reading.ts';
 import type { Series } from '../../../coordinator/results/series.ts';
 import { countCheck, emptySummary } from '../../../coordinator/results/summary.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import type { Log } from '../../../shared/base/log.ts';
 import { createLog } from '../../../shared/base/log.ts';
-import { systemClock } from '../../../shared/base/time.ts';
 import { minuteChecks } from '../../support/checks.ts';
 import { createTestOrganisation } from '../../support/people.ts';
 import { ownDatabase } from '../../support/services.ts';
@@ -45,7 +39,7 @@ beforeAll(async () => {
 });
 
 beforeEach(async () => {
-  await sql`truncate chunks, stale_days, daily_rollups, rollups, dropped_rollups`;
+  await sql`truncate chunks, stale_days, daily_rollups`;
 });
 
 /** The checks of an hour by the probes of this test. */
@@ -81,7 +75,7 @@ const make = async (now = Date.now() + dayMs): Promise<number> => {
 const series = (key: number, from: number, to: number, step_s = 86_400, to_log: Log = log) =>
   yearSeries(
     sql,
-    createResults({ unsealed: noUnsealedHours, clock: systemClock, log: to_log }),
+    createResults({ unsealed: noUnsealedHours, log: to_log }),
     { key, partition: 0 },
     { from, to },
     step_s,
@@ -271,83 +265,27 @@ test('a row of a monitor in the trash has its checks by the places that it chose
 });
 
 describe('a year', () => {
-  const rollUp = (monitor: number, hour: number, ok: number) =>
-    sql`insert into rollups (monitor_key, continent, hour, ok, failed, unknown, took_sum, took_min, took_max)
-      values (${monitor}, 'Asia', ${new Date(hour)}, ${ok}, 1, 0, ${ok * 200}, 150, 250)`;
-
   const ofAsia = ({ rows }: Series) =>
     rows
       .filter(({ continent }) => continent === 'Asia')
       .map(({ slot, ok, median }) => [slot, ok, median !== null]);
 
-  test('has hourly figures of days without a row between others', async () => {
-    for (const nth of [0, 2, 4]) await store(1, day + nth * dayMs, hourOf(day + nth * dayMs));
+  test('reads days without a row between others from their checks', async () => {
+    const days = [0, 1, 2, 3, 4];
+    for (const nth of days) await store(1, day + nth * dayMs, hourOf(day + nth * dayMs));
     await make();
-    for (const nth of [1, 3]) await rollUp(1, day + nth * dayMs, 60);
-    await rollUp(1, day + 3 * dayMs + hourMs, 60);
-    // Of a day with a row.
-    await rollUp(1, day + 2 * dayMs + hourMs, 60);
-    expect(ofAsia(await series(1, day, day + 8 * dayMs))).toEqual([
-      [0, 20, true],
-      [1, 60, false],
-      [2, 20, true],
-      [3, 120, false],
-      [4, 20, true],
-    ]);
+    await sql`delete from daily_rollups where day in ('2026-10-21', '2026-10-23')`;
+    expect(ofAsia(await series(1, day, day + 8 * dayMs))).toEqual(
+      days.map((nth) => [nth, 20, true]),
+    );
   });
 
-  test('has hourly figures of a day that lost chunks, now and once it is over', async () => {
-    for (const hour of [0, 1, 2]) await rollUp(1, day + hour * hourMs, 60);
-    for (const hour of [2, 3])
-      await store(1, day + hour * hourMs, hourOf(day + hour * hourMs, 60_000));
-    const seen = () => series(1, day, day + dayMs, 3_600);
-    const expected = [
-      [0, 60, false],
-      [1, 60, false],
-      [2, 60, false],
-    ];
-    expect(ofAsia(await seen())).toEqual([...expected, [3, 20, true]]);
-    await rollUp(1, day + 3 * hourMs, 20);
-    await make();
-    expect(await sql`select monitor_key, whole from daily_rollups`).toEqual([
-      { monitor_key: 1, whole: Buffer.alloc(0) },
-    ]);
-    expect(ofAsia(await series(1, day, day + 5 * dayMs, 3_600))).toEqual([
-      ...expected,
-      [3, 20, false],
-    ]);
-    // All of them are there again.
-    for (const hour of [0, 1, 2])
-      await store(1, day + hour * hourMs, hourOf(day + hour * hourMs, 15_000));
-    await make();
-    expect(ofAsia(await seen()).map(([, ok]) => ok)).toEqual([80, 80, 80, 20]);
-  });
-
-  test('has hourly figures where no row of a day is yet, without percentiles', async () => {
-    await store(1, day, hourOf(day));
-    await make();
-    await rollUp(1, day - dayMs, 60);
-    await rollUp(1, day + 3 * hourMs, 60);
-    await rollUp(1, day + dayMs, 60);
-    const { rows, whole } = await series(1, day - 2 * dayMs, day + 4 * dayMs);
-    const asia = rows.filter(({ continent }) => continent === 'Asia');
-    expect(asia.map(({ slot, ok, failed }) => [slot, ok, failed])).toEqual([
-      [1, 60, 1],
-      [2, 20, 0],
-      [3, 60, 1],
-    ]);
-    expect(asia.map(({ p95 }) => p95 !== null)).toEqual([false, true, false]);
-    expect(asia[0]).toMatchObject({ mean: 200, least: 150, most: 250, median: null });
-    expect(whole).toBeNull();
-  });
-
-  test('has hourly figures of a day whose row is damaged, which is logged', async () => {
+  test('reads a day whose row is damaged from its checks, and logs it', async () => {
     for (const nth of [0, 1, 2]) await store(1, day + nth * dayMs, hourOf(day + nth * dayMs));
     await make();
     await sql`update daily_rollups set whole = substr(whole, 1, 40) where day = '2026-10-21'`;
-    await rollUp(1, day + dayMs, 60);
     const lines: unknown[] = [];
-    const { rows } = await series(1, day, day + 3 * dayMs, 86_400, recorded(lines));
+    const read = await series(1, day, day + 3 * dayMs, 86_400, recorded(lines));
     expect(lines).toEqual([
       {
         monitor_key: 1,
@@ -355,60 +293,7 @@ describe('a year', () => {
         fault: 'its checksum is wrong',
       },
     ]);
-    expect(
-      rows
-        .filter(({ continent }) => continent === 'Asia')
-        .map(({ ok, median }) => [ok, median === null]),
-    ).toEqual([
-      [20, false],
-      [60, true],
-      [20, false],
-    ]);
-  });
-
-  test('has the same figures when rollups are dropped that rows of days count', async () => {
-    const days = [0, 1, 2].map((nth) => day + nth * dayMs);
-    for (const start of days)
-      for (const monitor of [1, 2]) await store(monitor, start, hourOf(start));
-    // Of the second monitor a chunk was lost on the first day.
-    for (const start of days) for (const monitor of [1, 2]) await rollUp(monitor, start, 19);
-    await rollUp(2, day + hourMs, 60);
-    await make();
-    // The rollups say another place, and the figures by hour are damaged.
-    for (const monitor of [3, 4]) await store(monitor, day, hourOf(day));
-    await make();
-    await sql`insert into rollups select 3, 'Africa', hour, 1, 0, 0, 20, 20, 20 from rollups
-      where monitor_key = 1 and hour = ${new Date(day)}`;
-    await rollUp(4, day, 19);
-    await sql`update daily_rollups set hours = substr(hours, 1, 40) where monitor_key = 4`;
-    // A row that is made again waits.
-    await sql`insert into stale_days (day, monitor_key) values (${new Date(day + dayMs)}, 2)`;
-    const all = () =>
-      Promise.all([1, 2, 3, 4].map((monitor) => series(monitor, day, day + 3 * dayMs, 3_600)));
-    const left = () => sql`select monitor_key as monitor, hour from rollups order by hour, 1`;
-    const drop = async (now: number) => {
-      while (await sql.begin((transaction) => dropRollups(transaction, { now, batchSize: 2 })));
-    };
-    const before = await all();
-    await drop(day + 10 * dayMs);
-    expect(await left()).toHaveLength(9);
-
-    const hourOfLost = [
-      { monitor: 2, hour: new Date(day) },
-      { monitor: 3, hour: new Date(day) },
-      { monitor: 4, hour: new Date(day) },
-      { monitor: 2, hour: new Date(day + hourMs) },
-    ];
-    await drop(day + 14 * dayMs);
-    expect(await left()).toEqual([
-      ...hourOfLost,
-      { monitor: 2, hour: new Date(day + dayMs) },
-      ...[1, 2].map((monitor) => ({ monitor, hour: new Date(day + 2 * dayMs) })),
-    ]);
-    await make();
-    await drop(day + 14 * dayMs);
-    expect(await left()).toEqual(hourOfLost);
-    expect(await all()).toEqual(before);
+    expect(ofAsia(read)).toEqual([0, 1, 2].map((nth) => [nth, 20, true]));
   });
 
   test('has percentiles of today and yesterday before they have a row', async () => {

@@ -47,6 +47,8 @@ const batches = fc.record({
   after: fc.option(fc.integer({ min: 1, max: 1_000 })),
   /** Those that were not taken. */
   left: fc.array(fc.nat(11)),
+  /** Those that count as unknown. */
+  unknown: fc.array(fc.nat(11)),
 });
 
 const sentOf = (results: readonly Omit<Result, 'seq'>[], after: number | null): Buffer =>
@@ -66,9 +68,8 @@ const read = (sent: Uint8Array): Batch => {
   return batch;
 };
 
-type Pass = readonly number[];
 const takenOf = (data: Uint8Array) => {
-  const passes: Pass[] = [];
+  const passes: (readonly (number | string)[])[] = [];
   const others: (readonly [number, Result])[] = [];
   const fault = readPacked(data, {
     pass: (...numbers) => passes.push(numbers),
@@ -83,17 +84,21 @@ const isTaken = (left: readonly number[]) => (_: unknown, nth: number) => !left.
 describe('a packed batch', () => {
   test('is turned back into the very text that the probe signed, and into what was taken of it', () => {
     fc.assert(
-      fc.property(batches, ({ results, after, left }) => {
+      fc.property(batches, ({ results, after, left, unknown }) => {
         const sent = sentOf(results, after);
         const keys = results.map(({ monitor }, nth) => (left.includes(nth) ? 0 : keyOf(monitor)));
-        const data = packBatch(sent, read(sent), keys);
+        const counted = new Set(unknown.filter((nth) => nth < results.length));
+        const data = packBatch(sent, read(sent), keys, counted);
         expect(Buffer.from(textOf(data, head, idOf)).equals(sent)).toBe(true);
-        const taken = results.filter(isTaken(left));
+        const counts = results.map((one, nth) => (counted.has(nth) ? 'unknown' : one.outcome));
+        const taken = results
+          .map((one, nth) => ({ one, counts: counts[nth] }))
+          .filter(isTaken(left));
         expect(takenOf(data)).toEqual({
           fault: null,
           passes: taken
-            .filter(isRoutine)
-            .map(({ monitor, at, took_ms, phases }) => [
+            .filter(({ one }) => isRoutine(one))
+            .map(({ one: { monitor, at, took_ms, phases }, counts: outcome }) => [
               keyOf(monitor),
               at,
               took_ms,
@@ -102,10 +107,14 @@ describe('a packed batch', () => {
               orNone(phases?.tls ?? null),
               orNone(phases?.first_byte ?? null),
               orNone(phases?.total ?? null),
+              outcome,
             ]),
           others: taken
-            .filter((one) => !isRoutine(one))
-            .map((one) => [keyOf(one.monitor), expect.objectContaining(one)]),
+            .filter(({ one }) => !isRoutine(one))
+            .map(({ one, counts: outcome }) => [
+              keyOf(one.monitor),
+              expect.objectContaining({ ...one, outcome }),
+            ]),
         });
       }),
       { numRuns: 1_000 },
@@ -124,8 +133,12 @@ describe('a packed batch', () => {
       const sent = Buffer.from(text);
       const data = packBatch(sent, read(sent), [4]);
       expect(Buffer.from(textOf(data, head, idOf)).toString()).toBe(text);
+      const quarantined = packBatch(sent, read(sent), [4], new Set([0]));
+      expect(takenOf(quarantined).passes).toEqual([
+        [4, now, 12.3456789, 1, -1, 2, 3, 12, 'unknown'],
+      ]);
       expect(takenOf(data)).toEqual({
-        passes: [[4, now, 12.3456789, 1, -1, 2, 3, 12]],
+        passes: [[4, now, 12.3456789, 1, -1, 2, 3, 12, 'ok']],
         others: [],
         fault: null,
       });

@@ -1,16 +1,14 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { executeAll } from '../../../coordinator/database/connect.ts';
 import { type Check, unionOf } from '../../../coordinator/results/check.ts';
 import { chunksOf } from '../../../coordinator/results/chunk.ts';
 import { createResults, noUnsealedHours } from '../../../coordinator/results/reading.ts';
-import { insertResults, makeResultDays } from '../../../coordinator/results/table.ts';
+import { makeResultDays } from '../../../coordinator/results/table.ts';
 import { minuteChecks } from '../../support/checks.ts';
 import { ownDatabase } from '../../support/services.ts';
 
 const { sql } = await ownDatabase();
 const hour = 3_600_000;
 const now = Date.UTC(2026, 10, 26, 12, 30);
-const clock = { now: () => now };
 const noon = now - 1_800_000;
 let lastKey = 0;
 
@@ -21,19 +19,6 @@ const newMonitor = () => {
   return { key: lastKey, partition: 0 };
 };
 
-const writeRows = (key: number, checks: readonly Check[]) =>
-  executeAll(
-    insertResults(
-      sql,
-      checks.map(({ probe, cause, ...check }) => ({
-        ...check,
-        monitor_key: key,
-        probe_key: probe,
-        cause_class: cause,
-      })),
-    ),
-  );
-
 const writeChunks = async (key: number, start: number, checks: readonly Check[]) => {
   for (const { at, data } of chunksOf(start, checks))
     await sql`insert into chunks (monitor_key, at, data) values (${key}, ${new Date(at)}, ${data})`;
@@ -42,7 +27,6 @@ const writeChunks = async (key: number, start: number, checks: readonly Check[])
 const logged: unknown[] = [];
 const resultsWith = (unsealed: readonly Check[] = []) =>
   createResults({
-    clock,
     unsealed: {
       ...noUnsealedHours,
       checksOf: (_partition, _monitor, from, to) =>
@@ -64,14 +48,14 @@ const check = (at: number, more: Partial<Check> = {}): Check => ({
 const failed = { outcome: 'fail', cause: 'connect_refused' } as const;
 
 describe('the checks of a window', () => {
-  test('are the union of rows, chunks and unsealed hours, each once', async () => {
+  test('are the union of chunks and unsealed hours, each once', async () => {
     const monitor = newMonitor();
     const [old, ten, unsealed] = [noon - 3 * hour, noon - 2 * hour, noon].map((start) =>
       minuteChecks(start, 60_000, start),
     );
     if (!old || !ten || !unsealed) throw new Error('three hours were made');
-    await writeRows(monitor.key, [...old, ...ten.slice(0, 30)]);
-    await writeChunks(monitor.key, noon - 2 * hour, ten.slice(10));
+    await writeChunks(monitor.key, noon - 3 * hour, old);
+    await writeChunks(monitor.key, noon - 2 * hour, ten.slice(0, 55));
     const window = { ...monitor, from: old[5]?.at ?? 0, to: now };
     const [read] = await resultsWith([...ten.slice(50), ...unsealed]).within(sql, [window]);
     const expected = unionOf(old, ten, unsealed).filter(({ at }) => at >= window.from && at < now);
@@ -119,12 +103,15 @@ describe('the checks of a window', () => {
 });
 
 describe('the newest checks', () => {
-  const passes = { since: noon - 24 * hour, limit: 3, failures: false };
+  const passes = { since: noon - 24 * hour, limit: 3, outcomes: ['ok'], chunks: 3 } as const;
   const ats = (checks: readonly Check[] | undefined) => checks?.map(({ at }) => at);
 
   test('come from the unsealed hours, and from the database where these have too few', async () => {
     const monitor = newMonitor();
-    await writeRows(monitor.key, [check(noon - hour - 1), check(noon - hour - 2, failed)]);
+    await writeChunks(monitor.key, noon - 2 * hour, [
+      check(noon - hour - 1),
+      check(noon - hour - 2, failed),
+    ]);
     await writeChunks(monitor.key, noon - hour, [
       check(noon - hour),
       check(noon - 1, failed),
@@ -139,55 +126,40 @@ describe('the newest checks', () => {
         (await resultsWith(unsealed.slice(0, 1)).newest(sql, [monitor], passes)).get(monitor.key),
       ),
     ).toEqual([noon, noon - hour, noon - hour - 1]);
-    const wanted = { since: noon - hour, limit: 3, failures: true };
+    const wanted = { ...passes, since: noon - hour, outcomes: ['ok', 'fail'] } as const;
     expect(ats((await resultsWith().newest(sql, [monitor], wanted)).get(monitor.key))).toEqual([
       noon - 1,
       noon - hour,
     ]);
   });
 
-  test('are found in a chunk that is newer than any row, and in rows that are newer than any chunk', async () => {
-    const [one, other] = [newMonitor(), newMonitor()];
-    await writeRows(one.key, [check(noon - 30_000, failed)]);
-    await writeChunks(one.key, noon - hour, [check(noon - 10_000)]);
-    await writeRows(other.key, [check(noon + 5)]);
-    await writeChunks(other.key, noon - 2 * hour, [check(noon - hour - 1)]);
-    const read = await resultsWith().newest(sql, [one, other], {
-      since: noon - 24 * hour,
-      limit: 1,
-      failures: true,
-    });
-    expect(ats(read.get(one.key))).toEqual([noon - 10_000]);
-    expect(ats(read.get(other.key))).toEqual([noon + 5]);
+  test('are read from so many of the newest chunks only', async () => {
+    const monitor = newMonitor();
+    await writeChunks(monitor.key, noon - hour, [check(noon - 10_000)]);
+    await writeChunks(monitor.key, noon - 2 * hour, [check(noon - hour - 1)]);
+    const read = async (chunks: number) =>
+      ats((await resultsWith().newest(sql, [monitor], { ...passes, chunks })).get(monitor.key));
+    expect(await read(1)).toEqual([noon - 10_000]);
+    expect(await read(2)).toEqual([noon - 10_000, noon - hour - 1]);
   });
 });
 
 describe('when a monitor was checked last', () => {
-  const lastOf = async (
-    monitor: ReturnType<typeof newMonitor>,
-    last_result_at: number | null,
-    unsealed: readonly Check[] = [],
-  ) => {
-    const rows = [{ ...monitor, last_result_at }];
-    return (await resultsWith(unsealed).newestAt(sql, rows)).get(monitor.key);
-  };
+  const lastOf = async (monitor: ReturnType<typeof newMonitor>, unsealed: readonly Check[] = []) =>
+    (await resultsWith(unsealed).lastVerdicts(sql, [monitor])).get(monitor.key)?.at;
 
-  test('is in the unsealed hours, in the newest row, or in a chunk', async () => {
+  test('is in the unsealed hours, or in a chunk', async () => {
     const monitor = newMonitor();
-    expect(await lastOf(monitor, null)).toBe(null);
+    expect(await lastOf(monitor)).toBe(undefined);
     await writeChunks(monitor.key, noon - hour, [check(noon - 5_000)]);
-    expect(await lastOf(monitor, null)).toBe(noon - 5_000);
-    expect(await lastOf(monitor, noon - 9_000)).toBe(noon - 5_000);
-    expect(await lastOf(monitor, noon - 1_000)).toBe(noon - 1_000);
-    expect(await lastOf(monitor, noon - 9_000, [check(noon)])).toBe(noon);
-    expect(await lastOf(monitor, noon + 9, [check(noon)])).toBe(noon + 9);
+    expect(await lastOf(monitor)).toBe(noon - 5_000);
+    expect(await lastOf(monitor, [check(noon), check(noon + 1, failed)])).toBe(noon + 1);
   });
 
-  test('needs no statement where the unsealed hours, or a row of the unsealed hour, say it', async () => {
+  test('needs no statement where the unsealed hours say it', async () => {
     const monitor = newMonitor();
     await writeChunks(monitor.key, noon, [check(noon + 60_000)]);
-    expect(await lastOf(monitor, noon - hour, [check(noon)])).toBe(noon);
-    expect(await lastOf(monitor, noon)).toBe(noon);
+    expect(await lastOf(monitor, [check(noon)])).toBe(noon);
   });
 
   test('is the last verdict, also when it is followed by hours in which nothing could be seen', async () => {
@@ -197,8 +169,6 @@ describe('when a monitor was checked last', () => {
       await writeChunks(monitor.key, noon - back * hour, [
         check(noon - back * hour, { outcome: 'unknown' }),
       ]);
-    expect(await lastOf(monitor, null, [check(noon, { outcome: 'unknown' })])).toBe(
-      noon - 4 * hour - 1,
-    );
+    expect(await lastOf(monitor, [check(noon, { outcome: 'unknown' })])).toBe(noon - 4 * hour - 1);
   });
 });

@@ -17,7 +17,6 @@ import {
 } from '../../../shared/api/status-page-reports.ts';
 import { addStatusPageMonitor, createStatusPage } from '../../../shared/api/status-pages.ts';
 import { newId } from '../../../shared/base/crypto.ts';
-import { systemClock } from '../../../shared/base/time.ts';
 import { testResults } from '../../support/checks.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
@@ -48,7 +47,7 @@ const found = async (): Promise<PublishedPage> => {
 };
 
 const seen = async () =>
-  (await readPublished(bench.sql, testResults(systemClock), ids, await found(), bench.now)).page;
+  (await readPublished(bench.sql, testResults(), ids, await found(), bench.now)).page;
 
 const report = (more: object = {}) =>
   bench.call(createStatusPageReport, house.member, {

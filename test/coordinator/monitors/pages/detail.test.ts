@@ -1,8 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cronTime } from '../../../../coordinator/monitors/pages/heartbeat.ts';
+import { hourOf } from '../../../../coordinator/results/chunk.ts';
 import { makeResultDays } from '../../../../coordinator/results/table.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
+import type { Outcome } from '../../../../shared/checks/result.ts';
+import { storeChecks } from '../../../support/checks.ts';
 import {
   createTestOrganisation,
   type Person,
@@ -52,9 +55,22 @@ describe('detail', () => {
     return id;
   };
 
-  const result = (of: string, continent: string, minutes: number, took_ms: number, outcome = 0) =>
-    web.sql`insert into results (monitor_key, at, probe_key, took_ms, outcome)
-    select m.key, now() - ${`${minutes} minutes`}::interval, p.key, ${took_ms}, ${outcome} from monitors m, probes p where m.id = ${of} and p.continent = ${continent}`;
+  const result = async (
+    of: string,
+    continent: string,
+    minutes: number,
+    took_ms: number,
+    outcome: Outcome = 'ok',
+  ) => {
+    const probes = await web.sql<{ key: number }[]>`
+      select key from probes where continent = ${continent}`;
+    const check = { at: Date.now() - minutes * 60_000, took_ms, outcome };
+    await storeChecks(
+      web.sql,
+      of,
+      probes.map(({ key }) => ({ ...check, probe: key })),
+    );
+  };
 
   test('rule 44.8: a continent that fails alone is left out with one click', async () => {
     const id = await monitor({ config: { method: 'HEAD' } });
@@ -78,7 +94,7 @@ describe('detail', () => {
       const id = await monitor();
       await result(id, 'Europe', 0, 61);
       await result(id, 'Asia', 6, 212);
-      await result(id, 'Asia', 11, 900, 1);
+      await result(id, 'Asia', 11, 900, 'fail');
       const { status, text } = await web.get(`/monitors/${id}`, { as: web.house.viewer });
       expect(status).toBe(200);
       expect(text).toMatch(/<h1>Checkout has been up for .*\.<\/h1>/);
@@ -105,9 +121,9 @@ describe('detail', () => {
       await web.sql`update monitors set created_at = now() - interval '200 days' where id = ${id}`;
       await web.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, resolved_at)
       values (${newId()}, ${web.house.organisation}, ${id}, now() - interval '100 days', now() - interval '100 days', now() - interval '99 days')`;
-      await web.sql`insert into rollups (monitor_key, continent, hour, ok, failed, unknown, took_sum, took_min, took_max)
-        select key, 'Europe', date_trunc('hour', now()) - n * interval '1 day', 60, 0, 0, 6000, 80, 140
-        from monitors, unnest(array[1, 120]) n where id = ${id}`;
+      const hour = hourOf(Date.now());
+      for (const days of [1, 120])
+        await result(id, 'Europe', (Date.now() - hour) / 60_000 + days * 1_440, 100);
       const page = async (query: string) =>
         (await web.get(`/monitors/${id}?${query}`, { as: web.house.viewer })).text;
       for (const [query, marks] of [

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { hashPassword } from '../../../../coordinator/people/secrets.ts';
-import { makeResultDays } from '../../../../coordinator/results/table.ts';
 import {
   newPageKey,
   pageKeyFingerprint,
@@ -17,6 +16,7 @@ import {
 } from '../../../../shared/api/status-pages.ts';
 import { pause } from '../../../../shared/base/async.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
+import { storeChecks } from '../../../support/checks.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { startWeb, type TestWeb } from '../../../support/web.ts';
 
@@ -243,9 +243,7 @@ describe('visitors', () => {
     test('says that a service is slow, and nothing of its certificate', async () => {
       const [id, monitor] = [await page('slow'), await site('slow')];
       await publish(id, monitor, 'Checkout');
-      await makeResultDays(web.sql, clock.at, clock.at);
-      await web.sql`insert into results (monitor_key, at, probe_key, took_ms, outcome)
-        select key, ${new Date(clock.at)}, 1, 3000, 0 from monitors where id = ${monitor}`;
+      await storeChecks(web.sql, monitor, [{ at: clock.at, took_ms: 3_000 }]);
       const since = new Date(clock.at - 90 * minute);
       for (const code of ['slow', 'certificate_expires'])
         await web.sql`insert into warnings (id, organisation_id, monitor_id, code, details, began_at, confirmed_at)
