@@ -442,9 +442,7 @@ describe('second factor', () => {
         const now = (secret: string): string => codeOf(secret, stepAt(time.now));
         await signIn(tab, email);
         await page.getByRole('main').getByRole('link', { name: 'Set up' }).click();
-        expect(
-          await page.getByRole('img', { name: 'The secret below, as a QR code' }).count(),
-        ).toBe(1);
+        await page.getByRole('img', { name: 'The secret below, as a QR code' }).waitFor();
         const secret = (await page.locator('#totp-secret').innerText()).replaceAll(' ', '');
         await type(tab, 'Code', '12', 'Turn on');
         expect(await page.getByRole('alert').innerText()).toContain('clock of your phone');
