@@ -1,5 +1,7 @@
 import type { Sql } from '../../coordinator/database/connect.ts';
 import type { ChannelsPart } from '../../coordinator/notifications/channels.ts';
+import { kindOf } from '../../coordinator/notifications/kinds/index.ts';
+import type { Outgoing, OutgoingRequest } from '../../coordinator/notifications/kinds/types.ts';
 import type { Notification, NotifiedMonitor } from '../../coordinator/notifications/message.ts';
 import { createNotifications } from '../../coordinator/notifications/setup.ts';
 import { createSecretsAtRest } from '../../coordinator/secrets/at-rest.ts';
@@ -136,4 +138,39 @@ export const configs: Readonly<Record<string, Readonly<Record<string, string>>>>
     secret: `whsec_${Buffer.alloc(32, 7).toString('base64')}`,
   },
   apprise: { url: 'https://apprise.shop.example', key: 'k-9Zq3' },
+};
+
+export const made = (
+  id: string,
+  notification: Notification,
+  more: Readonly<Record<string, string>> = {},
+): Outgoing => {
+  const kind = kindOf(id);
+  if (kind === undefined) throw new Error(`no kind ${id}`);
+  return kind.message(notification, { ...configs[id], ...more }, notification.at + 1_000);
+};
+
+export const requestOf = (outgoing: Outgoing): OutgoingRequest => {
+  if (outgoing.by !== 'https') throw new Error(`goes by ${outgoing.by}`);
+  return outgoing;
+};
+export const bodyOf = (
+  id: string,
+  notification: Notification,
+  more: Readonly<Record<string, string>> = {},
+): string => {
+  const { body, headers } = requestOf(made(id, notification, more));
+  return headers['content-type'] === 'application/json'
+    ? body
+    : JSON.stringify(Object.fromEntries(new URLSearchParams(body)));
+};
+export const jsonOf = (
+  id: string,
+  notification: Notification,
+  more: Readonly<Record<string, string>> = {},
+): unknown => JSON.parse(bodyOf(id, notification, more));
+
+export const textsOf = (value: unknown): string[] => {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsOf) : [];
 };

@@ -13,14 +13,18 @@ import {
 } from '../../../coordinator/notifications/channels.ts';
 import { channelKinds, kindOf } from '../../../coordinator/notifications/kinds/index.ts';
 import { clean, markdown } from '../../../coordinator/notifications/kinds/text.ts';
-import type {
-  ChannelKind,
-  Outgoing,
-  OutgoingRequest,
-} from '../../../coordinator/notifications/kinds/types.ts';
+import type { ChannelKind } from '../../../coordinator/notifications/kinds/types.ts';
 import type { Notification } from '../../../coordinator/notifications/message.ts';
 import { disabledReasonOf, isCovered } from '../../../coordinator/notifications/policy.ts';
-import { configs, toldOf } from '../../support/channels.ts';
+import {
+  bodyOf,
+  configs,
+  jsonOf,
+  made,
+  requestOf,
+  textsOf,
+  toldOf,
+} from '../../support/channels.ts';
 import { hostileMessages } from '../../support/hostile-messages.ts';
 import fc from '../../support/random.ts';
 import { forms, maxBytes, schemas } from '../../support/vendors.ts';
@@ -28,41 +32,6 @@ import { forms, maxBytes, schemas } from '../../support/vendors.ts';
 describe('channel kinds', () => {
   const ajv = new Ajv({ allErrors: true, strict: false, verbose: false });
   addFormats.default(ajv);
-
-  const made = (
-    id: string,
-    notification: Notification,
-    more: Readonly<Record<string, string>> = {},
-  ): Outgoing => {
-    const kind = kindOf(id);
-    if (kind === undefined) throw new Error(`no kind ${id}`);
-    return kind.message(notification, { ...configs[id], ...more }, notification.at + 1_000);
-  };
-
-  const requestOf = (outgoing: Outgoing): OutgoingRequest => {
-    if (outgoing.by !== 'https') throw new Error(`goes by ${outgoing.by}`);
-    return outgoing;
-  };
-  const bodyOf = (
-    id: string,
-    notification: Notification,
-    more: Readonly<Record<string, string>> = {},
-  ): string => {
-    const { body, headers } = requestOf(made(id, notification, more));
-    return headers['content-type'] === 'application/json'
-      ? body
-      : JSON.stringify(Object.fromEntries(new URLSearchParams(body)));
-  };
-  const jsonOf = (
-    id: string,
-    notification: Notification,
-    more: Readonly<Record<string, string>> = {},
-  ): unknown => JSON.parse(bodyOf(id, notification, more));
-
-  const textsOf = (value: unknown): string[] => {
-    if (typeof value === 'string') return [value];
-    return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsOf) : [];
-  };
 
   /** The elements and the text of a piece of HTML, as a reader has them. */
   const read = (html: string): { readonly elements: Set<string>; readonly text: string } => {

@@ -3,15 +3,22 @@ import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { channelKinds, kindOf } from '../../../coordinator/notifications/kinds/index.ts';
-import type {
-  Outgoing,
-  OutgoingRequest,
-  Verdict,
-} from '../../../coordinator/notifications/kinds/types.ts';
+import type { Verdict } from '../../../coordinator/notifications/kinds/types.ts';
 import type { Notification } from '../../../coordinator/notifications/message.ts';
 import { createSender, type Sender } from '../../../coordinator/notifications/transport.ts';
 import { systemClock } from '../../../shared/base/time.ts';
-import { at, configs, monitorOf, overOf, toldOf } from '../../support/channels.ts';
+import {
+  at,
+  bodyOf,
+  configs,
+  jsonOf,
+  made,
+  monitorOf,
+  overOf,
+  requestOf,
+  textsOf,
+  toldOf,
+} from '../../support/channels.ts';
 import { hostileMessages } from '../../support/hostile-messages.ts';
 import fc from '../../support/random.ts';
 import {
@@ -219,41 +226,6 @@ describe('vendors', () => {
 });
 
 describe('channel messages', () => {
-  const made = (
-    id: string,
-    notification: Notification,
-    more: Readonly<Record<string, string>> = {},
-  ): Outgoing => {
-    const kind = kindOf(id);
-    if (kind === undefined) throw new Error(`no kind ${id}`);
-    return kind.message(notification, { ...configs[id], ...more }, notification.at + 1_000);
-  };
-
-  const requestOf = (outgoing: Outgoing): OutgoingRequest => {
-    if (outgoing.by !== 'https') throw new Error(`goes by ${outgoing.by}`);
-    return outgoing;
-  };
-  const bodyOf = (
-    id: string,
-    notification: Notification,
-    more: Readonly<Record<string, string>> = {},
-  ): string => {
-    const { body, headers } = requestOf(made(id, notification, more));
-    return headers['content-type'] === 'application/json'
-      ? body
-      : JSON.stringify(Object.fromEntries(new URLSearchParams(body)));
-  };
-  const jsonOf = (
-    id: string,
-    notification: Notification,
-    more: Readonly<Record<string, string>> = {},
-  ): unknown => JSON.parse(bodyOf(id, notification, more));
-
-  const textsOf = (value: unknown): string[] => {
-    if (typeof value === 'string') return [value];
-    return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsOf) : [];
-  };
-
   const runs = { numRuns: 60 };
 
   describe('addresses', () => {
