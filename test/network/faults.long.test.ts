@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { chmod, chown, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -124,13 +125,24 @@ describe('faults', () => {
       const voice = await speakAs(await network.makeProbe('Europe'));
       const before = (await resultsOf(network.sql, monitor)).length;
       const at = Date.now();
-      await network.sql`alter table incidents add constraint no_poison
-        check (cause->>'class' is distinct from 'poison')`;
+      // Nothing else is as long.
+      await network.sql`alter table journal add constraint no_poison
+        check (octet_length(data) < 3000)`;
+      const evidence = { body: randomBytes(6_000).toString('hex') };
       const other = { took_ms: 5, phases: null };
       await voice.say(monitor, [{ seq: 1, at, outcome: 'ok', ...other }]);
       await voice.say(
         monitor,
-        [{ seq: 2, at: at + 1, outcome: 'fail', ...other, cause: { class: 'poison', params: {} } }],
+        [
+          {
+            seq: 2,
+            at: at + 1,
+            outcome: 'fail',
+            ...other,
+            cause: { class: 'poison', params: {} },
+            evidence,
+          },
+        ],
         1,
       );
       await voice.say(monitor, [{ seq: 3, at: at + 2, outcome: 'ok', ...other }], 2);
@@ -154,7 +166,7 @@ describe('faults', () => {
           (await network.sql`select 1 from set_aside where attempts = 1 and retry_asked_at is null`)
             .length === 1,
       );
-      await network.sql`alter table incidents drop constraint no_poison`;
+      await network.sql`alter table journal drop constraint no_poison`;
       const poison = async () =>
         (await storedChecks(network.sql, { monitor })).filter(({ cause }) => cause === 'poison');
       expect((await poison()).length).toBe(0);

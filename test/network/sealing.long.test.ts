@@ -147,7 +147,7 @@ describe('sealing', () => {
     expect(await isWhole()).toBe(true);
     const newest = hour + hourMs;
     expect(
-      await sql`select newest, sum(checks) as checks from sealed_hours
+      await sql`select newest, sum(checks)::int as checks from sealed_hours
         where newest > 'epoch' group by 1`,
     ).toEqual([
       {
