@@ -67,27 +67,11 @@ function whose({ caller }: InOrganisation): string | null {
 }
 
 function connectionJson({ caller }: InOrganisation) {
-  return ({
-    id,
-    client_name,
-    redirect_host,
-    scope,
-    user_id,
-    role,
-    email,
-    owner,
-    created_at,
-    last_used_at,
-  }: ListedConnection) => ({
-    id,
-    client: client_name,
-    redirect_host,
-    scope,
-    may_change: scope === 'read_write' && mayWrite(role),
-    owner: { email, name: owner },
-    own: user_id === caller.user,
-    created_at: created_at.toISOString(),
-    last_used_at: last_used_at?.toISOString() ?? null,
+  return (row: ListedConnection) => ({
+    ...row,
+    may_change: row.scope === 'read_write' && mayWrite(row.role),
+    owner: { email: row.email, name: row.owner },
+    own: row.user_id === caller.user,
   });
 }
 
@@ -112,11 +96,8 @@ async function theConnection(context: InOrganisation, id: string): Promise<Liste
  */
 export const disconnectAssistant = handle(contract.disconnectAssistant)(
   async (context, { connection_id }) => {
-    const { client_name, redirect_host, scope, email } = await theConnection(
-      context,
-      connection_id,
-    );
-    context.note({ before: { client: client_name, redirect_host, scope, owner: email } });
+    const { client, redirect_host, scope, email } = await theConnection(context, connection_id);
+    context.note({ before: { client, redirect_host, scope, owner: email } });
     await deleteConnection(context.sql, context.organisation.id, connection_id);
     return { id: connection_id };
   },

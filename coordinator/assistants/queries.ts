@@ -64,7 +64,7 @@ export async function insertConnection(sql: Queryable, connection: NewConnection
 export type ListedConnection = {
   readonly key: number;
   readonly id: string;
-  readonly client_name: string;
+  readonly client: string;
   readonly redirect_host: string;
   readonly scope: Scope;
   readonly user_id: string;
@@ -88,7 +88,7 @@ export function connectionPage(
   limit: number,
 ): Promise<ListedConnection[]> {
   return sql<ListedConnection[]>`
-    select c.key, c.id, c.client_name, c.redirect_host, c.scope, c.user_id, m.role, u.email,
+    select c.key, c.id, c.client_name as client, c.redirect_host, c.scope, c.user_id, m.role, u.email,
       u.name as owner, c.created_at, c.last_used_at
     from connections c
     join memberships m on m.organisation_id = c.organisation_id and m.user_id = c.user_id

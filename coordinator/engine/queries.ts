@@ -219,7 +219,7 @@ export type SetAside = {
   readonly retry_asked_at: Date | null;
 };
 
-const columns = 'id, subject, reason, at, octet_length(data) as bytes, attempts, retry_asked_at';
+const columns = 'id, subject, reason, octet_length(data) as bytes, attempts, at, retry_asked_at';
 
 /** The newest first. */
 export function allSetAside(sql: Queryable): Promise<SetAside[]> {

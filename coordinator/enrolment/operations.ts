@@ -311,22 +311,12 @@ function continentFrom(given: string | null, joins: NamedPlace | null): Continen
 }
 
 function invitationJson(now: number) {
-  return (row: InvitationRow) => {
-    const { id, name, continent, region, place_id, shown, probe_id, last_seen_at } = row;
-    return {
-      id,
-      name,
-      continent,
-      region,
-      place: place_id,
-      shown,
-      state: stateOf(row, now),
-      probe: probe_id,
-      last_seen_at: last_seen_at?.toISOString() ?? null,
-      created_at: row.created_at.toISOString(),
-      expires_at: row.expires_at.toISOString(),
-    };
-  };
+  return (row: InvitationRow) => ({
+    ...row,
+    place: row.place_id,
+    state: stateOf(row, now),
+    probe: row.probe_id,
+  });
 }
 
 function stateOf({ used_at, expires_at }: InvitationRow, now: number): 'open' | 'used' | 'expired' {

@@ -1,6 +1,7 @@
 import type { Audience, Operation, RawInput } from '../../shared/api/operation.ts';
 import { InvalidInput } from '../../shared/api/operation.ts';
 import { isRecord } from '../../shared/base/json.ts';
+import { type Answerable, written } from './answer.ts';
 import {
   AlternateStatus,
   type Context,
@@ -91,38 +92,6 @@ type Steps<Own, Input, Answer, Prepared> = {
   readonly act: Act<Own, Input, Answer, [prepared: Prepared]>;
 };
 
-/** Refuses an answer with a member that its contract does not know, and names the member. */
-type Known<Answer, Output> = Answer &
-  ([Surplus<Answer, Output>] extends [never]
-    ? unknown
-    : { readonly notInContract: Surplus<Answer, Output> });
-
-/** The names of such members, at any depth. */
-type Surplus<Answer, Output> =
-  Answer extends AlternateStatus<infer Body>
-    ? Surplus<Body, Output>
-    : unknown extends Output
-      ? never
-      : [Output] extends [Answer]
-        ? never
-        : Answer extends readonly (infer Item)[]
-          ? Surplus<Item, ItemOf<Output>>
-          : Answer extends object
-            ? {
-                [Key in keyof Answer]-?: Key extends KeyOf<Output>
-                  ? Surplus<Answer[Key], MemberOf<Output, Key>>
-                  : Key;
-              }[keyof Answer]
-            : never;
-
-type ItemOf<Output> = Output extends readonly (infer Item)[] ? Item : never;
-type KeyOf<Output> = Output extends unknown ? keyof Output : never;
-type MemberOf<Output, Key> = Output extends unknown
-  ? Key extends keyof Output
-    ? Output[Key]
-    : never
-  : never;
-
 /**
  * The handler of an operation: `handle(api.getThing)(async (context, input) => …)`. Two calls,
  * because the compiler must know the operation before it reads the function, whose answer is
@@ -132,19 +101,17 @@ export function handle<For extends Audience, Id extends string, Input, Output>(
   operation: Operation<Id, Input, Output> & { readonly audience: For },
 ) {
   type Own = Callers[For];
-  type Success = Output | AlternateStatus<Output>;
+  type Success = Answerable<Output> | AlternateStatus<Answerable<Output>>;
 
   /**
    * For one that works before its transaction. Slow work such as hashing a password would hold a
    * connection and locks in it; and an attempt stays counted even when the operation is refused.
    */
-  function by<Answer extends Success, Prepared>(
-    steps: Steps<Own, Input, Known<Answer, Output>, Prepared>,
-  ): Bound<Own, Id>;
+  function by<Prepared>(steps: Steps<Own, Input, Success, Prepared>): Bound<Own, Id>;
   /** Other handlers may call it as a part of theirs. */
   function by<Answer extends Success>(
-    act: Act<Own, Input, Known<Answer, Output>>,
-  ): Act<Own, Input, Success> & Bound<Own, Id>;
+    act: Act<Own, Input, Answer>,
+  ): Act<Own, Input, Answer> & Bound<Own, Id>;
   function by<Prepared>(given: Steps<Own, Input, Success, Prepared> | Act<Own, Input, Success>) {
     if (typeof given === 'function')
       return Object.assign(
@@ -164,7 +131,7 @@ function bind<Own, Id extends string, Input, Output>(
   prepare: (
     early: Early<Own>,
     input: Input,
-  ) => Promise<(context: Context & Own) => OperationResult<Output>>,
+  ) => Promise<(context: Context & Own) => OperationResult<Answerable<Output>>>,
 ): Bound<Own, Id> {
   return {
     operation,
@@ -174,7 +141,7 @@ function bind<Own, Id extends string, Input, Output>(
         input,
         prepare: async (early) => {
           const act = await prepare(early, input);
-          return async (context) => answeredOf(await act(context));
+          return async (context) => answeredOf(operation, await act(context));
         },
       };
     },
@@ -187,8 +154,12 @@ function readInput<Input>(operation: Operation<string, Input>, raw: RawInput): I
   return parsed.value;
 }
 
-function answeredOf<Output>(answer: Output | AlternateStatus<Output>): Answered {
-  return answer instanceof AlternateStatus
-    ? { status: answer.status, body: answer.body }
-    : { body: answer };
+/** What the contract does not know is left out. */
+function answeredOf({ response }: Operation, answer: unknown): Answered {
+  const { status, body } =
+    answer instanceof AlternateStatus ? answer : { status: undefined, body: answer };
+  return {
+    ...(status === undefined ? {} : { status }),
+    body: response ? written(response, body) : body,
+  };
 }

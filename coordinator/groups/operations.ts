@@ -27,26 +27,18 @@ import {
 } from './queries.ts';
 
 /** A group with its status by rule 29, and the counts of all its monitors. */
-export function groupJson(
-  { id, name, description, external_id, members, warned, warnings, created_at }: GroupRow,
-  now: number,
-) {
+export function groupJson({ members, warnings, ...row }: GroupRow, now: number) {
   const count = (status: string): number =>
     members.reduce((sum, each) => (each.status === status ? sum + each.count : sum), 0);
   return {
-    id,
-    name,
-    description,
+    ...row,
     monitors: members.reduce((sum, each) => sum + each.count, 0),
-    created_at: created_at.toISOString(),
-    external_id,
     status: groupStatus(members),
     down: count('down'),
     verifying: count('verifying'),
     up: count('up'),
     pending: count('pending'),
     paused: count('paused'),
-    warned,
     warnings: warnings.map((warning) => warningJson(warning, now)),
   };
 }

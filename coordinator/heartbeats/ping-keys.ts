@@ -1,4 +1,3 @@
-import type { OutputOf } from '../../shared/api/operation.ts';
 import * as api from '../../shared/api/ping-keys.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
@@ -68,7 +67,7 @@ async function inForce(
 async function makePingKey(
   { sql, organisation, now, note, with: { baseUrl } }: InOrganisation,
   name: string,
-): Promise<OutputOf<typeof api.createPingKey>> {
+) {
   if ((await countPingKeys(sql, organisation.id, new Date(now))) >= mostInForce)
     throw new Refusal(
       'ping_keys_full',
@@ -94,16 +93,6 @@ function isOver({ until }: Pick<PingKeyEntry, 'until'>, now: number): boolean {
   return until !== null && until.getTime() <= now;
 }
 
-function pingKeyJson(
-  { id, name, shown, created_at, until }: Omit<PingKeyEntry, 'key'>,
-  now: number,
-) {
-  return {
-    id,
-    name,
-    shown,
-    created_at: created_at.toISOString(),
-    until: until?.toISOString() ?? null,
-    over: isOver({ until }, now),
-  };
+function pingKeyJson(row: Omit<PingKeyEntry, 'key'>, now: number) {
+  return { ...row, over: isOver(row, now) };
 }

@@ -7,7 +7,7 @@ import {
   type PlannedObject,
   planFile,
 } from '../../shared/api/files.ts';
-import type { Operation, OutputOf } from '../../shared/api/operation.ts';
+import type { Operation } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { isService } from '../../shared/imports/download.ts';
@@ -15,6 +15,7 @@ import type { Imported, Omission } from '../../shared/imports/result.ts';
 import { type Source, sourceNames } from '../../shared/imports/sources.ts';
 import { removeManaged } from '../configuration/queries.ts';
 import { rawOf, removalOf } from '../configuration/steps.ts';
+import type { AnswerOf } from '../gate/answer.ts';
 import { hourly } from '../gate/attempts.ts';
 import { handle } from '../gate/bind.ts';
 import { mayManage } from '../gate/caller.ts';
@@ -30,8 +31,6 @@ import {
   markUndone,
 } from './queries.ts';
 import { readImport } from './reading.ts';
-
-type Output = OutputOf<typeof contract.showImport>;
 
 const triesAnHour = 20;
 const mostObjects = 10_000;
@@ -243,15 +242,12 @@ function undoUntil({ applied_at }: ImportRow): number {
   return (applied_at?.getTime() ?? 0) + contract.undoMs;
 }
 
-function importJson(row: ImportRow, now: number): Output {
+function importJson(row: ImportRow, now: number): AnswerOf<typeof contract.showImport> {
   const canUndo = stateOf(row) === 'applied' && undoUntil(row) > now;
   return {
-    id: row.id,
-    source: row.source,
+    ...row,
     state: stateOf(row),
-    undo_until: canUndo ? new Date(undoUntil(row)).toISOString() : null,
-    objects: [...listed(row.objects)],
-    omissions: row.omissions.map(({ why, of }) => ({ why, of: [...of] })),
-    variables: row.variables.map((each) => ({ ...each })),
+    undo_until: canUndo ? new Date(undoUntil(row)) : null,
+    objects: listed(row.objects),
   };
 }

@@ -1,5 +1,5 @@
 import * as api from '../../shared/api/incidents.ts';
-import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import type { InputOf } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { storable } from '../../shared/base/names.ts';
@@ -24,11 +24,9 @@ import {
   incidentEvidence,
   insertNote,
   writePostMortem as insertPostMortem,
-  type NoteRow,
   notesOf,
   notificationsOf,
   ownersOf,
-  type PostMortem,
   type ProbePlace,
   postMortemOf,
   removePostMortem,
@@ -40,7 +38,7 @@ import {
 } from './queries.ts';
 import { samplesOf } from './sample-queries.ts';
 import { newShareText, shareFingerprint } from './shared-link.ts';
-import { sidesFrom, sidesJson } from './sides.ts';
+import { sidesFrom } from './sides.ts';
 
 /** The first acknowledgement counts (rule 34). */
 export const acknowledgeIncident = handle(api.acknowledgeIncident)(
@@ -63,21 +61,14 @@ async function nameOf({ sql, caller }: InOrganisation): Promise<string> {
 }
 
 /** The present owner. @throws Refusal when it has none, because it is over or unconfirmed. */
-async function acknowledgementJson(
-  { sql }: InOrganisation,
-  incident: string,
-): Promise<OutputOf<typeof api.acknowledgeIncident>> {
+async function acknowledgementJson({ sql }: InOrganisation, incident: string) {
   const acknowledged = await acknowledgementOf(sql, incident);
   if (!acknowledged)
     throw new Refusal(
       'incident_over',
       'Only an incident that is confirmed and still open can be acknowledged.',
     );
-  return {
-    incident,
-    acknowledged_at: acknowledged.at.toISOString(),
-    acknowledged_by: acknowledged.as,
-  };
+  return { incident, ...acknowledged };
 }
 
 /** In place of whoever has it. */
@@ -154,18 +145,9 @@ export const addIncidentNote = handle(api.addIncidentNote)(
       user: caller.user,
       at: new Date(now),
     });
-    return noteJson(orNotFound(note, 'incident_not_found'));
+    return orNotFound(note, 'incident_not_found');
   },
 );
-
-function noteJson({ id, written_by: by, written_at, text }: NoteRow) {
-  return {
-    id,
-    by,
-    at: written_at.toISOString(),
-    text,
-  };
-}
 
 export const writePostMortem = handle(api.writePostMortem)(
   async ({ sql, organisation, caller, now }, { incident_id: incident, text: given, published }) => {
@@ -187,20 +169,9 @@ export const writePostMortem = handle(api.writePostMortem)(
       user: caller.user,
       at: new Date(now),
     });
-    return { post_mortem: postMortemJson(await postMortemOf(sql, organisation.id, incident)) };
+    return { post_mortem: (await postMortemOf(sql, organisation.id, incident)) ?? null };
   },
 );
-
-function postMortemJson(written: PostMortem | undefined) {
-  return written === undefined
-    ? null
-    : {
-        text: written.text,
-        by: written.written_by,
-        at: written.written_at.toISOString(),
-        published_at: written.published_at?.toISOString() ?? null,
-      };
-}
 
 /** For the filters of the list. */
 export const listIncidentChoices = handle(contract.listIncidentChoices)(
@@ -218,19 +189,19 @@ export function incidentJson(row: IncidentRow, now: number) {
     monitor: row.monitor_id,
     monitor_name: row.monitor_name,
     cause: row.cause === null ? null : causeSentence(row.cause),
-    started_at: row.started_at.toISOString(),
-    confirmed_at: row.confirmed_at?.toISOString() ?? null,
-    resolved_at: row.resolved_at?.toISOString() ?? null,
+    started_at: row.started_at,
+    confirmed_at: row.confirmed_at,
+    resolved_at: row.resolved_at,
     open: row.resolved_at === null,
     seen_from: probeRef(row.seen_probe, row.seen_continent, row.seen_in),
     confirmed_from: probeRef(row.confirmed_probe, row.confirmed_continent, row.confirmed_in),
     note: row.note,
     scope: row.scope,
     layer: row.layer,
-    acknowledged_at: row.acknowledged_at?.toISOString() ?? null,
+    acknowledged_at: row.acknowledged_at,
     acknowledged_by: row.acknowledged_as,
     continents: row.resolved_at === null ? row.continents : null,
-    sides: sidesJson(sidesFrom(row.sides, row.confirmed_at !== null)),
+    sides: sidesFrom(row.sides, row.confirmed_at !== null),
     // If our clock is behind a probe's, the outage still has no negative length.
     duration_s: Math.max(0, (row.resolved_at?.getTime() ?? now) - row.started_at.getTime()) / 1_000,
   };
@@ -276,24 +247,19 @@ export const getIncidentEvidence = handle(api.getIncidentEvidence)(
       ...incidentJson(row, now),
       checks: evidence.map(({ cause, at, phases, evidence: saw, ...rest }) => ({
         ...rest,
-        at: at.toISOString(),
+        at,
         cause: cause === null ? null : causeSentence(cause),
         cause_class: cause?.class ?? null,
-        phases: phases === null ? null : { ...phases },
+        phases,
         evidence: record(saw),
       })),
-      samples: samples.map((sample) => ({ ...sample, at: new Date(sample.at).toISOString() })),
+      samples: samples.map((sample) => ({ ...sample, at: new Date(sample.at) })),
       samples_complete: whole,
-      notifications: notifications.map(({ due_at, settled_at, ...rest }) => ({
-        ...rest,
-        due_at: due_at?.toISOString() ?? null,
-        settled_at: settled_at?.toISOString() ?? null,
-      })),
-      notes: notes.map(noteJson),
-      owners: owners.map(({ at, ...change }) => ({ ...change, at: at.toISOString() })),
-      post_mortem: postMortemJson(post_mortem),
-      share:
-        share === undefined ? null : { by: share.shared_by, at: share.shared_at.toISOString() },
+      notifications,
+      notes,
+      owners,
+      post_mortem: post_mortem ?? null,
+      share: share ?? null,
       effect: {
         days: effectDays,
         window_s: Math.max(0, window.to - Math.max(window.from, of.created_at)) / 1_000,

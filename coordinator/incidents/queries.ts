@@ -124,16 +124,16 @@ export function ownersOf(
   incident: string,
 ): Promise<OwnerChange[]> {
   return sql<OwnerChange[]>`
-    select at, event, owner, by_name as by from incident_owners
+    select event, owner, by_name as by, at from incident_owners
     where organisation_id = ${organisation} and incident_id = ${incident} order by id`;
 }
 
 export async function acknowledgementOf(
   sql: Queryable,
   incident: string,
-): Promise<{ at: Date; as: string } | undefined> {
-  const [row] = await sql<{ at: Date; as: string }[]>`
-    select acknowledged_at as at, coalesce(acknowledged_as, '') as as from incidents
+): Promise<{ acknowledged_at: Date; acknowledged_by: string } | undefined> {
+  const [row] = await sql<{ acknowledged_at: Date; acknowledged_by: string }[]>`
+    select acknowledged_at, coalesce(acknowledged_as, '') as acknowledged_by from incidents
     where id = ${incident} and acknowledged_at is not null`;
   return row;
 }
@@ -153,8 +153,8 @@ export async function insertNote(
   const [row] = await sql<NoteRow[]>`
     insert into incident_notes (id, incident_id, organisation_id, written_by, written_at, text)
     values (${id}, ${incident}, ${organisation}, ${user}, ${at}, ${text})
-    returning id, (select u.email from users u where u.id = incident_notes.written_by) as written_by,
-      written_at, text`;
+    returning id, (select u.email from users u where u.id = incident_notes.written_by) as by,
+      written_at as at, text`;
   return row;
 }
 
@@ -167,8 +167,8 @@ export async function countNotes(sql: Queryable, incident: string): Promise<numb
 
 export type NoteRow = {
   readonly id: string;
-  readonly written_by: string | null;
-  readonly written_at: Date;
+  readonly by: string | null;
+  readonly at: Date;
   readonly text: string;
 };
 
@@ -179,7 +179,7 @@ export function notesOf(
   incident: string,
 ): Promise<NoteRow[]> {
   return sql<NoteRow[]>`
-    select n.id, u.email as written_by, n.written_at, n.text from incident_notes n left join users u
+    select n.id, u.email as by, n.written_at as at, n.text from incident_notes n left join users u
       on u.id = n.written_by
     where n.organisation_id = ${organisation} and n.incident_id = ${incident}
     order by n.written_at, n.id`;
@@ -187,8 +187,8 @@ export function notesOf(
 
 export type PostMortem = {
   readonly text: string;
-  readonly written_by: string | null;
-  readonly written_at: Date;
+  readonly by: string | null;
+  readonly at: Date;
   readonly published_at: Date | null;
 };
 
@@ -198,7 +198,7 @@ export async function postMortemOf(
   incident: string,
 ): Promise<PostMortem | undefined> {
   const [row] = await sql<PostMortem[]>`
-    select p.text, u.email as written_by, p.written_at, p.published_at
+    select p.text, u.email as by, p.written_at as at, p.published_at
     from post_mortems p left join users u on u.id = p.written_by
     where p.organisation_id = ${organisation} and p.incident_id = ${incident}`;
   return row;
@@ -270,7 +270,7 @@ export async function removeShare(
   );
 }
 
-export type ShareRow = { readonly shared_at: Date; readonly shared_by: string | null };
+export type ShareRow = { readonly by: string | null; readonly at: Date };
 
 export async function shareOf(
   sql: Queryable,
@@ -278,7 +278,7 @@ export async function shareOf(
   incident: string,
 ): Promise<ShareRow | undefined> {
   const [row] = await sql<ShareRow[]>`
-    select s.shared_at, u.email as shared_by from incident_shares s left join users u
+    select u.email as by, s.shared_at as at from incident_shares s left join users u
       on u.id = s.shared_by
     where s.organisation_id = ${organisation} and s.incident_id = ${incident}`;
   return row;

@@ -62,14 +62,3 @@ export function withoutNames(told: DescribedSides): DescribedSides {
   const sides = { inside: { failing: [], passing: [] }, outside: told.outside };
   return { ...told, ...sides, sentence: told.verdict && `${sidesSentence(sides, told.verdict)}.` };
 }
-
-export function sidesJson(told: DescribedSides | null) {
-  return told && { ...told, inside: sideJson(told.inside), outside: sideJson(told.outside) };
-}
-
-function sideJson({ failing, passing }: SideSeen) {
-  return {
-    failing: [...failing],
-    passing: [...passing],
-  };
-}

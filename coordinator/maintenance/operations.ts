@@ -34,7 +34,6 @@ import {
   occurrencesAhead,
   refuseOver,
   type Schedule,
-  type UpcomingWindow,
 } from './window.ts';
 import { ruleWords } from './words.ts';
 import { timeZoneFrom } from './zones.ts';
@@ -74,17 +73,13 @@ export function upcomingJson(schedule: Schedule, now: number, cut_at: number | n
     time_zone: schedule.time_zone,
     repeats:
       schedule.rrule === null ? null : ruleWords(ruleFrom(schedule.rrule), schedule.local_start),
-    next_occurrences: occurrencesAhead(schedule, now, { cut_at }).map(occurrenceJson),
-  };
-}
-
-function occurrenceJson({ from, to, local_from, local_to, notes }: UpcomingWindow) {
-  return {
-    starts_at: new Date(from).toISOString(),
-    ends_at: new Date(to).toISOString(),
-    local_start: localText(local_from),
-    local_end: localText(local_to),
-    notes,
+    next_occurrences: occurrencesAhead(schedule, now, { cut_at }).map((each) => ({
+      starts_at: new Date(each.from),
+      ends_at: new Date(each.to),
+      local_start: localText(each.local_from),
+      local_end: localText(each.local_to),
+      notes: each.notes,
+    })),
   };
 }
 
@@ -94,13 +89,7 @@ function localText(local: number): string {
 
 export function windowJson(row: WindowRow, now: number) {
   return {
-    id: row.id,
-    name: row.name,
-    starts_at: row.starts_at.toISOString(),
-    ends_at: row.ends_at.toISOString(),
-    rrule: row.rrule,
-    monitors: row.monitors,
-    groups: row.groups,
+    ...row,
     ...upcomingJson(row.schedule, now, row.cut_at),
   };
 }
@@ -218,17 +207,12 @@ export const listMaintenanceByTime = handle(contract.listMaintenanceByTime)(
 );
 
 function rowJson(row: WindowByTime, now: number) {
-  const { id, name, state, rrule, local_start, covers, monitors, groups } = row;
+  const { rrule, local_start } = row;
   const { from, to } = timeOf(row, now);
   return {
-    id,
-    name,
-    state,
-    covers,
-    monitors,
-    groups,
-    starts_at: new Date(from).toISOString(),
-    ends_at: new Date(to).toISOString(),
+    ...row,
+    starts_at: new Date(from),
+    ends_at: new Date(to),
     repeats: rrule === null ? null : ruleWords(ruleFrom(rrule), Date.parse(local_start)),
   };
 }

@@ -1,4 +1,3 @@
-import type { OutputOf } from '../../shared/api/operation.ts';
 import { getMonitorChecks as api } from '../../shared/api/results.ts';
 import { regionPlace } from '../../shared/checks/places.ts';
 import type { Queryable } from '../database/connect.ts';
@@ -97,13 +96,10 @@ function placesOf({ continent, region, place }: SeeingProbe): readonly string[] 
   return region === null ? [continent] : [continent, regionPlace(continent, region)];
 }
 
-function checkJson(
-  { at, took_ms, outcome, cause, phases }: Check,
-  probe: SeeingProbe | undefined,
-): OutputOf<typeof api>['items'][number] {
+function checkJson({ at, took_ms, outcome, cause, phases }: Check, probe: SeeingProbe | undefined) {
   const { name = '', continent = '' } = probe ?? {};
   return {
-    at: new Date(at).toISOString(),
+    at: new Date(at),
     outcome,
     took_ms,
     place: (probe && placesOf(probe).at(-1)) ?? '',

@@ -1,9 +1,9 @@
-import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import type { InputOf } from '../../shared/api/operation.ts';
 import { causeSentence } from '../../shared/checks/causes.ts';
 import { barsOf, windowOf } from '../core/uptime.ts';
+import type { AnswerOf } from '../gate/answer.ts';
 import { handle } from '../gate/bind.ts';
 import { groupStatus } from '../groups/model.ts';
-import { mutedJson } from '../notifications/mute-queries.ts';
 import { warningJson } from '../warnings/model.ts';
 import * as contract from './contract.ts';
 import {
@@ -35,7 +35,7 @@ const uptimeDays = 30;
 /** As many as a strip above the list has room for; more groups are reached by a monitor's form. */
 const most = { failing: 12, groups: 100, probes: 24 } as const;
 
-type Out = OutputOf<typeof contract.listDashboard>;
+type Out = AnswerOf<typeof contract.listDashboard>;
 
 /**
  * Counted, filtered and sorted by the status that the database keeps of each monitor; what a row
@@ -84,8 +84,8 @@ export const listDashboard = handle(contract.listDashboard)(
       counts,
       failing: figures.failing.map((each) => ({
         ...each,
-        since: iso(each.since),
-        owned_since: each.owned_since === null ? null : iso(each.owned_since),
+        since: new Date(each.since),
+        owned_since: each.owned_since === null ? null : new Date(each.owned_since),
       })),
       others: {
         down: figures.in_trouble.down - counts.down,
@@ -151,11 +151,11 @@ function rowJson(row: DashboardRow, history: MonitorHistory, now: number): Out['
   return {
     ...listedJson(row),
     status: isCovered ? 'maintenance' : status,
-    since: iso(isCovered ? cover.from : since),
+    since: new Date(isCovered ? cover.from : since),
     cause: row.cause === null ? null : causeSentence(row.cause),
     incident: row.incident,
     seen_from: row.seen_continent,
-    covered_until: isCovered ? iso(cover.to) : null,
+    covered_until: isCovered ? new Date(cover.to) : null,
     bars: barsOf(stretches, day, bars, verifying),
     downs: stretches.flatMap(({ state, from, to }) => (state === 'down' ? [{ from, to }] : [])),
     response,
@@ -164,25 +164,18 @@ function rowJson(row: DashboardRow, history: MonitorHistory, now: number): Out['
       now - history.created_at < minUptimeMs
         ? null
         : uptimeOf(history, windowOf(uptimeDays, now)).percent,
-    last_checked_at: last_checked_at === null ? null : iso(last_checked_at),
+    last_checked_at: last_checked_at === null ? null : new Date(last_checked_at),
     flapping: flappingJson(row, now),
-    muted:
-      row.muted === null
-        ? null
-        : mutedJson({
-            ...row.muted,
-            until: row.muted.until === null ? null : new Date(row.muted.until),
-          }),
+    muted: row.muted && {
+      ...row.muted,
+      until: row.muted.until === null ? null : new Date(row.muted.until),
+    },
     owner:
       row.acknowledged_as === null || row.acknowledged_at === null
         ? null
-        : { name: row.acknowledged_as, since: row.acknowledged_at.toISOString() },
+        : { name: row.acknowledged_as, since: row.acknowledged_at },
     warnings: (row.warnings ?? []).map((warning) => warningJson(warning, now)),
   };
-}
-
-function iso(at: number): string {
-  return new Date(at).toISOString();
 }
 
 function latestOf(values: readonly (number | null)[]): number | null {
@@ -191,7 +184,7 @@ function latestOf(values: readonly (number | null)[]): number | null {
 
 function flappingJson({ outages }: DashboardRow, now: number) {
   const flapping = flappingNow(outages ?? [], now);
-  return flapping && { times: flapping.times, since: iso(flapping.since) };
+  return flapping && { times: flapping.times, since: new Date(flapping.since) };
 }
 
 function groupsJson(
@@ -216,6 +209,6 @@ export const listFilters = handle(contract.listFilters)(
     const items = isFiltered(filter)
       ? await facetsOf(sql, organisation.id, filter, await coveredNow(sql, organisation.id, now))
       : await allFacets(sql, organisation.id);
-    return { items: items.map((item) => ({ ...item })) };
+    return { items };
   },
 );

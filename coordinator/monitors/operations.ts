@@ -1,5 +1,4 @@
 import * as api from '../../shared/api/monitors.ts';
-import type { OutputOf } from '../../shared/api/operation.ts';
 import * as resultsApi from '../../shared/api/results.ts';
 import { createRecentCache } from '../../shared/base/async.ts';
 import { Refusal } from '../../shared/base/errors.ts';
@@ -8,6 +7,7 @@ import { newPingToken, pingFingerprint } from '../../shared/checks/heartbeat/con
 import { isPrivatePlace, regionPlace } from '../../shared/checks/places.ts';
 import { type Stretch, windowOf } from '../core/uptime.ts';
 import { deploysWithin } from '../events/queries.ts';
+import type { AnswerOf } from '../gate/answer.ts';
 import { handle } from '../gate/bind.ts';
 import { AlternateStatus, type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
 import { placedPageOf } from '../gate/cursors.ts';
@@ -15,8 +15,7 @@ import { plans } from '../gate/plans.ts';
 import { monitorKey } from '../gate/records.ts';
 import { groupChoices, groupsAmong } from '../groups/queries.ts';
 import { newestPings } from '../heartbeats/queries.ts';
-import { sidesJson } from '../incidents/sides.ts';
-import { monitorMutes, mutedJson } from '../notifications/mute-queries.ts';
+import { monitorMutes } from '../notifications/mute-queries.ts';
 import { checkersOf, placesAmong, placesOf } from '../probes/places.ts';
 import { yearSeries } from '../results/days.ts';
 import { type Percentiles, rawSeries, type SeriesRow } from '../results/series.ts';
@@ -81,7 +80,7 @@ async function change(
   context: InOrganisation,
   asked: Change,
   others: readonly StoredMonitor[] = [],
-): Promise<OutputOf<typeof api.getMonitor>> {
+): Promise<AnswerOf<typeof api.getMonitor>> {
   const { sql, organisation, note, now } = context;
   const judge = await judgeOf(context, [asked], others);
   const planned = await judge(asked);
@@ -161,8 +160,8 @@ export const getMonitorLedger = handle(api.getMonitorLedger)(
 
 function stretchJson({ from, to, state, cause }: Stretch) {
   return {
-    from: new Date(from).toISOString(),
-    to: new Date(to).toISOString(),
+    from: new Date(from),
+    to: new Date(to),
     state,
     incident: cause?.is === 'incident' ? cause.id : null,
     window: cause?.is === 'window' ? cause.id : null,
@@ -180,8 +179,8 @@ function uptimeJson(history: MonitorHistory, days: number, window: Interval) {
     days,
     percent,
     down_seconds,
-    from: new Date(Math.min(Math.max(window.from, history.created_at), window.to)).toISOString(),
-    to: new Date(window.to).toISOString(),
+    from: new Date(Math.min(Math.max(window.from, history.created_at), window.to)),
+    to: new Date(window.to),
     up_seconds: up / 1_000,
     maintenance_seconds: maintenance / 1_000,
     unknown_seconds: unknown / 1_000,
@@ -214,7 +213,7 @@ export const getMonitorResults = handle(resultsApi.getMonitorResults)(
       deploysWithin(sql, organisation.id, id, { from, to }),
     ]);
     const pointOf = ({ slot, ok, failed, unknown, ...times }: SeriesRow) => ({
-      at: new Date(from + slot * step_s * 1_000).toISOString(),
+      at: new Date(from + slot * step_s * 1_000),
       ok,
       failed,
       unknown,
@@ -233,8 +232,8 @@ export const getMonitorResults = handle(resultsApi.getMonitorResults)(
       monitor: id,
       step_s,
       source,
-      from: new Date(from).toISOString(),
-      to: new Date(to).toISOString(),
+      from: new Date(from),
+      to: new Date(to),
       series: [...of].map(([seenFrom, points]) => {
         const place = places.find(({ id: each }) => each === seenFrom);
         return {
@@ -246,7 +245,7 @@ export const getMonitorResults = handle(resultsApi.getMonitorResults)(
         };
       }),
       percentiles: percentilesJson(whole),
-      deploys: deploys.map(({ at, name }) => ({ at: at.toISOString(), name })),
+      deploys,
     };
   },
 );
@@ -291,13 +290,13 @@ export const getMonitorStatus = handle(api.getMonitorStatus)(
     return {
       monitor: id,
       status,
-      since: new Date(since).toISOString(),
-      last_checked_at: last_checked_at === null ? null : new Date(last_checked_at).toISOString(),
+      since: new Date(since),
+      last_checked_at: last_checked_at === null ? null : new Date(last_checked_at),
       enabled: of.paused_at === null,
       uptime: uptimeJson(of, days, window),
-      muted: muted === undefined ? null : mutedJson(muted),
+      muted: muted ?? null,
       warnings: warnings.map((warning) => warningJson(warning, now)),
-      sides: sidesJson(sides),
+      sides,
     };
   },
 );
@@ -429,12 +428,7 @@ export const getMonitorPings = handle(resultsApi.getMonitorPings)(
       ['pings', organisation.id, id],
       { limit, cursor },
       (after, most) => newestPings(sql, organisation.id, id, { after, most }),
-      ({ key: _, place, at, ear, ...ping }) => ({
-        ...ping,
-        id: place,
-        at: at.toISOString(),
-        received_by: ear,
-      }),
+      ({ key: _, place, at, ear, ...ping }) => ({ ...ping, id: place, at, received_by: ear }),
     );
   },
 );
@@ -457,6 +451,6 @@ export const rotatePingAddress = handle(contract.rotatePingAddress)(
     await insertPingTokens(sql, organisation.id, [
       { fingerprint: pingFingerprint(token), monitor: id, box },
     ]);
-    return { id, address: `${baseUrl()}/beat/${token}`, old_until: new Date(until).toISOString() };
+    return { id, address: `${baseUrl()}/beat/${token}`, old_until: new Date(until) };
   },
 );

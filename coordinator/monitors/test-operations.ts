@@ -1,8 +1,9 @@
-import type { InputOf, OutputOf } from '../../shared/api/operation.ts';
+import type { InputOf } from '../../shared/api/operation.ts';
 import * as api from '../../shared/api/test-runs.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { causeSentence } from '../../shared/checks/causes.ts';
 import { inTransaction } from '../database/sql.ts';
+import type { AnswerOf } from '../gate/answer.ts';
 import { handle } from '../gate/bind.ts';
 import { type Early, type OrganisationScope, orNotFound } from '../gate/context.ts';
 import { lockOrganisation } from '../gate/records.ts';
@@ -12,7 +13,7 @@ import { monitorForChange } from './queries.ts';
 import { openSecrets } from './secrets.ts';
 import { countTestRun, type TestRunState, verdictOf } from './test-run.ts';
 
-type Test = OutputOf<typeof api.getTest>;
+type Test = AnswerOf<typeof api.getTest>;
 
 /**
  * A test run asks every continent at once, so the limit protects a target from someone who keeps
@@ -103,13 +104,13 @@ function testJson(id: string, { asked, answers, over }: TestRunState): Test {
     id,
     over,
     verdict: over ? verdictOf(answers) : null,
-    asked: asked.map((probe) => ({ ...probe })),
+    asked,
     answers: answers.map(({ at, cause, phases, evidence, ...rest }) => ({
       ...rest,
-      at: new Date(at).toISOString(),
+      at: new Date(at),
       cause: cause === null ? null : causeSentence(cause),
-      phases: phases === null ? null : { ...phases },
-      evidence: evidence === null ? null : { ...evidence },
+      phases,
+      evidence,
     })),
   };
 }

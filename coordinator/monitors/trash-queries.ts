@@ -135,7 +135,7 @@ export function deletedAmong(
 ): Promise<DeletedMonitor[]> {
   return sql<DeletedMonitor[]>`
   select ${shown(sql)} from deleted_monitors d where d.organisation_id = ${organisation}
-    and d.monitor_id = any(${[...ids]}::uuid[]) order by d.key for update of d`;
+    and d.monitor_id = any(${ids}::uuid[]) order by d.key for update of d`;
 }
 
 /**
@@ -160,7 +160,7 @@ export async function restoreMonitors(
   await announceAliases(sql, organisation, ids);
   await announceRestored(sql, organisation, ids);
   await sql`delete from deleted_monitors where organisation_id = ${organisation}
-    and monitor_id = any(${[...ids]}::uuid[])`;
+    and monitor_id = any(${ids}::uuid[])`;
 }
 
 async function putBack(
@@ -170,7 +170,7 @@ async function putBack(
   organisation: string,
   ids: readonly string[],
 ): Promise<void> {
-  const of = sql`d.organisation_id = ${organisation} and r.monitor_id = any(${[...ids]}::uuid[])
+  const of = sql`d.organisation_id = ${organisation} and r.monitor_id = any(${ids}::uuid[])
     and r.source = ${source}`;
   const rows = sql`deleted_rows r join deleted_monitors d on d.monitor_id = r.monitor_id`;
   const [one] = await sql<{ names: string[] }[]>`
@@ -205,7 +205,7 @@ async function putBack(
 const endedWords = 'the monitor was deleted';
 
 async function markTrashTime(sql: Queryable, ids: readonly string[]): Promise<void> {
-  const among = sql`d.monitor_id = any(${[...ids]}::uuid[])`;
+  const among = sql`d.monitor_id = any(${ids}::uuid[])`;
   // Subscribers hear no more of an outage whose end nobody saw.
   await sql`
     insert into status_page_told (page_id, incident_id, event, told_at)
@@ -225,7 +225,7 @@ async function markTrashTime(sql: Queryable, ids: readonly string[]): Promise<vo
       and l.kind = 'unknown' and l.ended_at is null`;
   // A monitor that was paused stays so from then on, as its ledger has it.
   await sql`update monitors m set paused_at = l.began_at from ledger l
-    where m.id = any(${[...ids]}::uuid[]) and m.paused_at is not null and l.monitor_id = m.id
+    where m.id = any(${ids}::uuid[]) and m.paused_at is not null and l.monitor_id = m.id
       and l.kind = 'paused' and l.ended_at is null`;
   await sql`
     insert into ledger (monitor_id, kind, began_at, ended_at, interval_s)
@@ -234,11 +234,11 @@ async function markTrashTime(sql: Queryable, ids: readonly string[]): Promise<vo
     where ${among} and m.paused_at is null on conflict do nothing`;
   // As after a pause: the silence of a job meanwhile does not count against it.
   await sql`update beat_states set state = jsonb_set(state, '{paused}', 'true')
-    where monitor_id = any(${[...ids]}::uuid[])`;
+    where monitor_id = any(${ids}::uuid[])`;
   await sql`update group_memberships g set ended_at = greatest(d.deleted_at, g.began_at)
     from deleted_monitors d where ${among} and g.monitor_id = d.monitor_id and g.ended_at is null
       and not exists (select from groups where id = g.group_id)`;
-  await sql`delete from beat_tokens where monitor_id = any(${[...ids]}::uuid[]) and until <= now()`;
+  await sql`delete from beat_tokens where monitor_id = any(${ids}::uuid[]) and until <= now()`;
 }
 
 /** To the owners of their partitions, and of heartbeats to the ping receivers. */
@@ -253,7 +253,7 @@ async function announceRestored(
     select m.id, m.partition, coalesce(m.paused_at, d.deleted_at) as unchecked_since,
       m.paused_at is not null as is_paused
     from monitors m join deleted_monitors d on d.monitor_id = m.id
-    where m.organisation_id = ${organisation} and m.id = any(${[...ids]}::uuid[]) order by m.key`;
+    where m.organisation_id = ${organisation} and m.id = any(${ids}::uuid[]) order by m.key`;
   await notifyOwners(
     sql,
     organisation,
@@ -266,7 +266,7 @@ async function announceRestored(
   );
   const tokens = await sql<{ key: string }[]>`
     select encode(fingerprint, 'hex') as key from beat_tokens
-    where monitor_id = any(${[...ids]}::uuid[])`;
+    where monitor_id = any(${ids}::uuid[])`;
   await announceKeys(sql, organisation, tokens);
 }
 
@@ -278,7 +278,7 @@ export function purgeMonitors(
   return purge(
     sql,
     sql`select monitor_id from deleted_monitors where organisation_id = ${organisation}
-      and monitor_id = any(${[...ids]}::uuid[])`,
+      and monitor_id = any(${ids}::uuid[])`,
   );
 }
 

@@ -43,19 +43,15 @@ export const listDeletedMonitors = handle(trashApi.listDeletedMonitors)(
       ['deleted monitors', organisation.id],
       asked,
       (from, most) => deletedMonitors(sql, organisation.id, from ?? afterAll, most),
-      deletedJson,
+      ({ key: _, deleted_at, ...row }) => ({
+        ...row,
+        deleted_at,
+        deleted_for_ever_at: new Date(deleted_at.getTime() + trashMs),
+      }),
     ),
 );
 
 const trashMs = trashDays * 86_400_000;
-
-function deletedJson({ key: _key, deleted_at, ...row }: DeletedMonitor) {
-  return {
-    ...row,
-    deleted_at: deleted_at.toISOString(),
-    deleted_for_ever_at: new Date(deleted_at.getTime() + trashMs).toISOString(),
-  };
-}
 
 export const restoreMonitor = handle(trashApi.restoreMonitor)(
   async (context, { monitor_id: id }) => {

@@ -30,6 +30,7 @@ import { newSigningSecret } from './kinds/webhook.ts';
 import { delayFrom, isDelivering, reminderFrom } from './policy.ts';
 import {
   type ChannelRow,
+  type ChannelWrite,
   channelById,
   channelPage,
   channelsOfKind,
@@ -222,20 +223,10 @@ export function channelJson(
   now: number,
 ) {
   return {
-    id: row.id,
-    kind: row.kind,
-    name: row.name,
-    config: { ...channels.shown(row.kind, config) },
-    enabled: row.enabled,
+    ...row,
+    config: channels.shown(row.kind, config),
     verified: row.verified_at !== null,
     unsubscribed: row.unsubscribed_at !== null,
-    covers: row.covers,
-    monitors: row.monitors,
-    groups: row.groups,
-    delay_s: row.delay_s,
-    reminder_s: row.reminder_s,
-    hours: row.hours,
-    warnings: row.warnings,
     owner: row.owner_email,
     delivering: isDelivering(
       {
@@ -244,10 +235,6 @@ export function channelJson(
       },
       now,
     ),
-    failure: row.failure,
-    last_delivered_at: row.last_delivered_at?.toISOString() ?? null,
-    p95_ms: row.p95_ms,
-    created_at: row.created_at.toISOString(),
   };
 }
 
@@ -541,31 +528,14 @@ export const updateChannel = handle(api.updateChannel)(async (context, input) =>
 });
 
 /** For the audit log: what people set. */
-function channelNoted(
-  row: Pick<
-    ChannelRow,
-    | 'name'
-    | 'enabled'
-    | 'covers'
-    | 'monitors'
-    | 'groups'
-    | 'delay_s'
-    | 'reminder_s'
-    | 'hours'
-    | 'warnings'
-  >,
-  config: ChannelConfig,
-) {
-  return {
-    name: row.name,
-    config,
-    enabled: row.enabled,
-    covers: row.covers,
-    monitors: row.monitors.toSorted(),
-    groups: row.groups.toSorted(),
-    delay_s: row.delay_s,
-    reminder_s: row.reminder_s,
-    hours: row.hours,
-    warnings: row.warnings,
-  };
+function channelNoted(row: Noted, config: ChannelConfig) {
+  const { name, enabled, covers, delay_s, reminder_s, hours, warnings } = row;
+  const [monitors, groups] = [row.monitors.toSorted(), row.groups.toSorted()];
+  const rest = { delay_s, reminder_s, hours, warnings };
+  return { name, config, enabled, covers, monitors, groups, ...rest };
 }
+
+type Noted = Omit<
+  ChannelWrite,
+  'id' | 'kind' | 'config' | 'secrets' | 'verified_at' | 'organisation' | 'user' | 'host'
+>;

@@ -81,15 +81,6 @@ export function newestMutes(sql: Queryable, organisation: string, monitors: read
   order by monitor_id, began_at desc`;
 }
 
-/** As answers show it. */
-export function mutedJson({ until, until_resolved, by }: Omit<MonitorMute, 'monitor'>) {
-  return {
-    until: until?.toISOString() ?? null,
-    until_resolved,
-    by,
-  };
-}
-
 /**
  * There is one mute at a time of an organisation, and of each monitor: a new one replaces it. Held
  * steps are decided again. `monitors`: null for that of the organisation.

@@ -1,7 +1,7 @@
 import * as api from '../../shared/api/notifications.ts';
-import type { OutputOf } from '../../shared/api/operation.ts';
 import { postMails } from '../account-mail/queries.ts';
 import type { Queryable } from '../database/connect.ts';
+import type { AnswerOf } from '../gate/answer.ts';
 import { handle } from '../gate/bind.ts';
 import { type ByAnonymous, type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
@@ -31,7 +31,7 @@ import {
   suppress,
   verifyChannel,
 } from './queries.ts';
-import { type NotificationProgress, type StoryLine, storyOf } from './story.ts';
+import { type NotificationProgress, storyOf } from './story.ts';
 
 /** The history of an incident for one channel, from stored rows (rule 40). */
 
@@ -67,7 +67,7 @@ export function storyOfChannel(
   { incident, covered }: IncidentWay,
   channel: Omit<ChannelRow, 'p95_ms'>,
   steps: readonly StepRow[],
-): readonly { readonly at: string | null; readonly text: string }[] {
+) {
   const time = (at: Date | null): number | null => at?.getTime() ?? null;
   const state = incident.down_state;
   const way: NotificationProgress = {
@@ -102,10 +102,7 @@ export function storyOfChannel(
       settled_at: time(settled_at),
     })),
   };
-  return storyOf(way).map(({ at, text }: StoryLine) => ({
-    at: at === null ? null : new Date(at).toISOString(),
-    text,
-  }));
+  return storyOf(way).map(({ at, text }) => ({ at: at === null ? null : new Date(at), text }));
 }
 
 /** Messages of one incident that are listed. */
@@ -127,10 +124,7 @@ export const explainNotifications = handle(contract.explainNotifications)(
 );
 
 /** Every channel that exists, and deleted ones that were notified. */
-async function storyOfIncident(
-  { sql, organisation }: InOrganisation,
-  id: string,
-): Promise<OutputOf<typeof contract.explainNotifications>> {
+async function storyOfIncident({ sql, organisation }: InOrganisation, id: string) {
   const downs = await downsOfIncidents(sql, organisation.id, [id]);
   const [way] = await waysOf(sql, downs);
   const { incident, covered } = orNotFound(way, 'incident_not_found');
@@ -141,11 +135,8 @@ async function storyOfIncident(
   const { acknowledged_at, acknowledged_as, resort_at, resort_mailed } = incident;
   return {
     acknowledged:
-      acknowledged_at === null
-        ? null
-        : { at: acknowledged_at.toISOString(), by: acknowledged_as ?? 'someone' },
-    last_resort:
-      resort_at === null ? null : { at: resort_at.toISOString(), mailed: resort_mailed ?? [] },
+      acknowledged_at === null ? null : { at: acknowledged_at, by: acknowledged_as ?? 'someone' },
+    last_resort: resort_at === null ? null : { at: resort_at, mailed: resort_mailed ?? [] },
     channels: channels.flatMap((channel) => {
       const own = steps.filter(({ channel_id }) => channel_id === channel.id);
       if (channel.deleted_at !== null && own.length === 0) return [];
@@ -156,10 +147,10 @@ async function storyOfIncident(
           channel: of,
           name,
           kind,
-          deleted: deleted_at?.toISOString() ?? null,
+          deleted: deleted_at,
           outcome: outcomeOf(own),
           took_ms: tookOf(own),
-          lines: [...lines],
+          lines,
         },
       ];
     }),
@@ -304,10 +295,10 @@ export function messageJson({
   return {
     ...rest,
     channel: channel_id,
-    due_at: due_at.toISOString(),
-    created_at: created_at.toISOString(),
-    settled_at: settled_at?.toISOString() ?? null,
-    next_at: rest.state === 'waiting' ? next_at.toISOString() : null,
+    due_at,
+    created_at,
+    settled_at,
+    next_at: rest.state === 'waiting' ? next_at : null,
     incidents: monitors.map(({ id, incident, name, event }) => ({
       incident,
       monitor: id,
@@ -316,7 +307,7 @@ export function messageJson({
     })),
     attempts: attempts.map(({ at, ...attempt }) => ({
       ...attempt,
-      at: new Date(at).toISOString(),
+      at: new Date(at),
     })),
   };
 }
@@ -348,7 +339,7 @@ export const listNotified = handle(contract.listNotified)(async (context, { moni
 async function toldOf(
   { sql, organisation, now, with: { door } }: InOrganisation,
   monitor: { readonly id: string; readonly group: string | null },
-): Promise<OutputOf<typeof contract.listNotified>> {
+) {
   const covering = (await channelsEver(sql, organisation.id)).filter(
     ({ covers, monitors, groups, deleted_at }) =>
       deleted_at === null &&
@@ -410,7 +401,7 @@ export const listRecipients = handle(contract.listRecipients)(
 
 export const showMute = handle(api.showMute)(async ({ sql, organisation, now }) => {
   const [mute] = await muteOf(sql, organisation.id, new Date(now));
-  return { until: mute?.until.toISOString() ?? null, by: mute?.by ?? null };
+  return { until: mute?.until ?? null, by: mute?.by ?? null };
 });
 
 /** A new mute replaces the previous one. */
@@ -453,8 +444,8 @@ export const showMessage = handle(contract.showMessage)(
     const ways = await waysOf(sql, downs);
     return {
       ...messageJson(message),
-      channel_deleted: channel.deleted_at?.toISOString() ?? null,
-      stories: shown.flatMap((told): OutputOf<typeof contract.showMessage>['stories'] => {
+      channel_deleted: channel.deleted_at,
+      stories: shown.flatMap((told): AnswerOf<typeof contract.showMessage>['stories'] => {
         const { id: monitor, incident, name, event } = told;
         if (event === 'warning' || event === 'warning_over')
           return [{ incident: null, monitor, name, lines: linesOfWarning(told) }];
@@ -480,5 +471,5 @@ function linesOfWarning({
     { at: started_at, text: `Warning first seen: ${cause}` },
     { at: confirmed_at, text: 'Warning confirmed. It does not count as downtime.' },
     { at: resolved_at, text: 'Warning over' },
-  ].flatMap(({ at, text }) => (at === null ? [] : [{ at: new Date(at).toISOString(), text }]));
+  ].flatMap(({ at, text }) => (at === null ? [] : [{ at: new Date(at), text }]));
 }

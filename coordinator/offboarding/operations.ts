@@ -41,7 +41,7 @@ export const endOrganisation = handle(contract.endOrganisation)(async (context, 
   });
   await mailOwners(context, 'ends', endsAt);
   note({ before: { ends_at: null }, after: { ends_at: endsAt.toISOString(), paused } });
-  return { id: organisation.id, ends_at: endsAt.toISOString(), paused };
+  return { id: organisation.id, ends_at: endsAt, paused };
 });
 
 /** All owners are notified, whoever did it. */
@@ -112,13 +112,7 @@ export const beginExport = handle(contract.beginExport)(async ({ sql, organisati
   const { id, name, plan, time_zone } = organisation;
   note({ after: { parts: exportParts } });
   return {
-    organisation: {
-      id,
-      name,
-      plan,
-      time_zone,
-      created_at: (await createdAt(sql, id)).toISOString(),
-    },
+    organisation: { id, name, plan, time_zone, created_at: await createdAt(sql, id) },
     parts: exportParts,
     left_out: leftOut,
   };

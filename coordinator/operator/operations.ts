@@ -6,7 +6,6 @@ import {
   allSetAside,
   retrySetAside as askAgain,
   dropSetAside as forget,
-  type SetAside,
   setAsideById,
 } from '../engine/queries.ts';
 import { handle } from '../gate/bind.ts';
@@ -44,56 +43,29 @@ export function daysBefore(now: number, days: number): Date {
 }
 
 export const listNotices = handle(contract.listNotices)(async ({ sql, now }, { days }) => {
-  const items = (await noticesSince(sql, daysBefore(now, days))).map(
-    ({ began_at, ended_at, ...notice }) => ({
-      ...notice,
-      what_to_do: ended_at === null ? remedyOf(notice.kind) : null,
-      began_at: began_at.toISOString(),
-      ended_at: ended_at?.toISOString() ?? null,
-    }),
-  );
+  const notices = await noticesSince(sql, daysBefore(now, days));
+  const items = notices.map(({ began_at, ended_at, ...notice }) => ({
+    ...notice,
+    what_to_do: ended_at === null ? remedyOf(notice.kind) : null,
+    began_at,
+    ended_at,
+  }));
   return { items, open: items.filter(({ ended_at }) => ended_at === null).length };
 });
 
 export const listRefused = handle(contract.listRefused)(
   async ({ sql, now }, { days, probe_id }) => {
-    const items = (await refusedSince(sql, daysBefore(now, days), probe_id)).map(
-      ({ day, probe, name, reason, count, last_at }) => ({
-        day,
-        probe,
-        probe_name: name,
-        reason,
-        meaning: meaningOfRefused(reason),
-        count,
-        last_at: last_at.toISOString(),
-      }),
-    );
+    const items = (await refusedSince(sql, daysBefore(now, days), probe_id)).map((row) => ({
+      ...row,
+      probe_name: row.name,
+      meaning: meaningOfRefused(row.reason),
+    }));
     return { items, count: items.reduce((sum, { count }) => sum + count, 0) };
   },
 );
 
-export function setAsideJson({
-  id,
-  subject,
-  reason,
-  at,
-  bytes,
-  attempts,
-  retry_asked_at,
-}: SetAside) {
-  return {
-    id,
-    subject,
-    reason,
-    bytes,
-    attempts,
-    at: at.toISOString(),
-    retry_asked_at: retry_asked_at?.toISOString() ?? null,
-  };
-}
-
 export const listSetAside = handle(contract.listSetAside)(async ({ sql }) => {
-  const items = (await allSetAside(sql)).map(setAsideJson);
+  const items = await allSetAside(sql);
   return { items, count: items.length };
 });
 
@@ -119,7 +91,7 @@ export const showSetAside = handle(contract.showSetAside)(async ({ sql }, { set_
   const { data, ...row } = orNotFound(await setAsideById(sql, set_aside_id), 'set_aside_not_found');
   const encoding = isUtf8(data) ? 'text' : 'base64';
   return {
-    ...setAsideJson(row),
+    ...row,
     encoding,
     data: Buffer.from(data).toString(encoding === 'text' ? 'utf8' : 'base64'),
   };
@@ -131,15 +103,7 @@ export const listOrganisations = handle(contract.listOrganisations)(async (conte
     ['organisations'],
     input,
     (after, limit) => organisationsByName(context.sql, after, limit),
-    ({ id, name, plan, monitors, members, created_at, ends_at }) => ({
-      id,
-      name,
-      plan,
-      monitors,
-      members,
-      created_at: created_at.toISOString(),
-      ends_at: ends_at?.toISOString() ?? null,
-    }),
+    (row) => row,
   ),
 );
 
@@ -169,8 +133,8 @@ export const showFigures = handle(contract.showFigures)(async ({ sql, now }) => 
       checks === null
         ? null
         : {
-            from: new Date(from).toISOString(),
-            to: new Date(from + hour).toISOString(),
+            from: new Date(from),
+            to: new Date(from + hour),
             count: checks.count,
           },
     version,

@@ -152,26 +152,12 @@ export const setMemberRole = handle(contract.setMemberRole)(async (context, inpu
 
 export const whoami = handle(api.whoami)(async ({ caller }) => {
   const { organisation, role, scope, token, connection } = caller;
-  const { id, name, plan, time_zone } = organisation;
-  return {
-    organisation: { id, name, plan, time_zone },
-    role,
-    scope,
-    token_name: token?.name ?? connection?.client ?? '',
-  };
+  return { organisation, role, scope, token_name: token?.name ?? connection?.client ?? '' };
 });
 
 export const listInvitations = handle(contract.listInvitations)(
   async ({ sql, organisation, now }) => ({
-    items: (await invitationsOf(sql, organisation.id, new Date(now))).map(
-      ({ id, email, role, inviter, expires_at }) => ({
-        id,
-        email,
-        role,
-        inviter,
-        expires_at: expires_at.toISOString(),
-      }),
-    ),
+    items: await invitationsOf(sql, organisation.id, new Date(now)),
   }),
 );
 
@@ -219,7 +205,7 @@ export const inviteMember = handle(contract.inviteMember)({
       await postMail(sql, { kind: 'invitation', recipient: email, about: { invitation: id }, at });
     note({ after: { email, role } });
     const address = link === undefined ? null : `${baseUrl()}/join/${link.text}`;
-    return { id, email, role, address, expires_at: expires_at.toISOString() };
+    return { id, email, role, address, expires_at };
   },
 });
 
@@ -232,13 +218,7 @@ export const withdrawInvitation = handle(contract.withdrawInvitation)(
 );
 
 export const listMembers = handle(contract.listMembers)(async ({ sql, organisation }) => ({
-  items: (await membersOf(sql, organisation.id)).map(({ id, email, name, role, created_at }) => ({
-    id,
-    email,
-    name,
-    role,
-    joined_at: created_at.toISOString(),
-  })),
+  items: await membersOf(sql, organisation.id),
 }));
 
 export const listAudit = handle(api.listAudit)(
@@ -263,33 +243,12 @@ export const listAudit = handle(api.listAudit)(
   },
 );
 
-function entryJson({
-  key,
-  at,
-  who,
-  through,
-  token_name,
-  address,
-  operation,
-  changed,
-  subject,
-}: AuditRow) {
+function entryJson({ key: id, at, operation, changed, subject, ...row }: AuditRow) {
   const before = record(changed.before);
   const after = record(changed.after) ?? record(changed.sent);
-  return {
-    id: key,
-    at: at.toISOString(),
-    who,
-    through,
-    token_name,
-    address,
-    operation,
-    what: entrySentence(operation, { before, after }),
-    subject,
-    about: record(changed.about) ?? {},
-    before,
-    after,
-  };
+  const what = entrySentence(operation, { before, after });
+  const about = record(changed.about) ?? {};
+  return { id, at, ...row, operation, what, subject, about, before, after };
 }
 
 function record(value: unknown): Readonly<Record<string, unknown>> | null {
@@ -320,17 +279,14 @@ const things = [
 
 export const showOrganisation = handle(contract.showOrganisation)(
   async ({ sql, organisation, now }) => {
-    const { id, name, time_zone, plan: named, ends_at } = organisation;
-    const plan = plans[named];
+    const { id, ends_at } = organisation;
+    const plan = plans[organisation.plan];
     const [usage, created_at] = await Promise.all([usageOf(sql, id, now), createdAt(sql, id)]);
     return {
-      id,
-      name,
-      time_zone,
-      plan: named,
-      created_at: created_at.toISOString(),
+      ...organisation,
+      created_at,
       least_interval_s: plan.min_interval_s,
-      ends_at: ends_at === null ? null : new Date(ends_at).toISOString(),
+      ends_at: ends_at === null ? null : new Date(ends_at),
       used: things.map((what) => ({
         what,
         count: usage[what],

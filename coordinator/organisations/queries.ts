@@ -29,7 +29,7 @@ export function auditPage(
   limit: number,
 ): Promise<AuditRow[]> {
   return sql<AuditRow[]>`
-    select key, at, who, through, token_name, operation, changed, address, coalesce(
+    select key, at, who, through, token_name, address, operation, changed, coalesce(
       (select name from monitors where organisation_id = ${organisation}
         and id = ${idIn(sql, 'monitor_id')}),
       (select name from groups where organisation_id = ${organisation}

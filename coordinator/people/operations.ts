@@ -103,7 +103,7 @@ export const listOwnOrganisations = handle(contract.listOwnOrganisations)(async 
   return {
     items: memberships.map(({ ends_at, ...own }) => ({
       ...own,
-      ends_at: ends_at === null ? null : new Date(ends_at).toISOString(),
+      ends_at: ends_at === null ? null : new Date(ends_at),
     })),
     may_found: !(
       planOfAnother({ owned, isProven: person.email_verified }, context.with.door) instanceof
@@ -124,13 +124,10 @@ export const switchOrganisation = handle(contract.switchOrganisation)(
 export const listSessions = handle(contract.listSessions)(async ({ sql, now, person }) => ({
   items: (await sessionsOf(sql, person.user))
     .filter((session) => !isOver(session, now))
-    .map(({ id, device, address, created_at, last_used_at }) => ({
-      id,
-      device: deviceOf(device),
-      address,
-      created_at: created_at.toISOString(),
-      last_used_at: last_used_at.toISOString(),
-      is_this: id === person.session,
+    .map((session) => ({
+      ...session,
+      device: deviceOf(session.device),
+      is_this: session.id === person.session,
     })),
 }));
 

@@ -38,15 +38,7 @@ import { deviceOf, writeProven } from './sessions.ts';
 
 export const listPasskeys = handle(contract.listPasskeys)(
   async ({ sql, person, with: { baseUrl } }) => ({
-    items: (await passkeysOf(sql, person.user)).map(
-      ({ id, name, is_synced, created_at, last_used_at }) => ({
-        id,
-        name,
-        is_synced,
-        created_at: created_at.toISOString(),
-        last_used_at: last_used_at?.toISOString() ?? null,
-      }),
-    ),
+    items: await passkeysOf(sql, person.user),
     origin: passkeyPlace(baseUrl())?.origin ?? null,
     suggested_name: deviceOf(person.from.device),
   }),
@@ -149,7 +141,7 @@ export const proveByPasskey = handle(contract.proveByPasskey)({
 export const showSecondFactor = handle(contract.showSecondFactor)(async ({ sql, person }) => {
   const there = await secondFactorOf(sql, person.user);
   return {
-    on_since: there?.created_at.toISOString() ?? null,
+    on_since: there?.created_at ?? null,
     recovery_codes_left: there?.recovery_codes_left ?? 0,
   };
 });

@@ -467,13 +467,13 @@ export type ListedMember = {
   readonly email: string;
   readonly name: string;
   readonly role: Role;
-  readonly created_at: Date;
+  readonly joined_at: Date;
 };
 
 export function membersOf(sql: Queryable, organisation: string): Promise<ListedMember[]> {
   return sql<
     ListedMember[]
-  >`select u.id, u.email, u.name, m.role, m.created_at from memberships m join users u
+  >`select u.id, u.email, u.name, m.role, m.created_at as joined_at from memberships m join users u
     on u.id = m.user_id
     where m.organisation_id = ${organisation}
     order by array_position(array['owner', 'admin', 'member', 'viewer'], m.role), lower(u.email)`;

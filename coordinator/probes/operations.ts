@@ -93,8 +93,8 @@ export function trustJson(row: ProbeTrust, shares: ReadonlyMap<string, Contradic
     version,
     quarantine_reason,
     clock_offset_ms,
-    created_at: row.created_at.toISOString(),
-    last_seen_at: row.last_seen_at?.toISOString() ?? null,
+    created_at: row.created_at,
+    last_seen_at: row.last_seen_at,
     quarantined: row.quarantined_at !== null,
     location: locationOf(row),
     doubt: row.doubt_reason,
@@ -179,7 +179,7 @@ export const listAllProbes = handle(contract.listAllProbes)(async ({ sql, now })
   const items = listed.map((probe) => ({
     ...trustJson(probe, shares),
     organisation: probe.organisation_id,
-    revoked_at: probe.revoked_at?.toISOString() ?? null,
+    revoked_at: probe.revoked_at,
   }));
   return { items, count: items.length };
 });

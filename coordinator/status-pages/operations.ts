@@ -54,16 +54,7 @@ import {
   writePageLogo,
 } from './queries.ts';
 import { recentReports } from './report-queries.ts';
-import {
-  pageGroupJson,
-  pageJson,
-  pageMonitorJson,
-  postJson,
-  reportJson,
-  rowsShown,
-  settingsJson,
-  summaryJson,
-} from './row.ts';
+import { pageJson, rowsShown, settingsJson } from './row.ts';
 import { removeSubscriber, subscriberPage } from './subscribers.ts';
 
 /**
@@ -76,7 +67,7 @@ export const addStatusPageGroup = handle(api.addStatusPageGroup)(
       throw notFound('status_page_not_found');
     const { name } = orNotFound(await groupById(sql, organisation.id, group), 'group_not_found');
     const row = {
-      group_id: group,
+      group,
       display_name: display_name === null ? name : nameFrom(display_name, 'display_name'),
       position: await nextPosition(sql, page_id),
     };
@@ -86,7 +77,7 @@ export const addStatusPageGroup = handle(api.addStatusPageGroup)(
       });
     if (monitors) await publishMembers(sql, page_id, group, await nextPosition(sql, page_id));
     else await gatherMembers(sql, page_id, group);
-    return pageGroupJson(row);
+    return row;
   },
 );
 
@@ -99,16 +90,16 @@ export const addStatusPageMonitor = handle(api.addStatusPageMonitor)(
       'monitor_not_found',
     );
     const row = {
-      monitor_id: monitor,
+      monitor,
       display_name: display_name === null ? name : nameFrom(display_name, 'display_name'),
-      group_id: await headingFor(sql, page_id, monitor),
+      group: await headingFor(sql, page_id, monitor),
       position: position === null ? await nextPosition(sql, page_id) : positionFrom(position),
     };
     if (!(await insertPageMonitor(sql, page_id, row)))
       throw new Refusal('already_published', {
         monitor: 'is on this page already; remove it first to publish it under another name.',
       });
-    return pageMonitorJson(row);
+    return row;
   },
 );
 
@@ -176,16 +167,11 @@ export const getStatusPageEditor = handle(contract.getStatusPageEditor)(
       monitors,
       groups,
       rows,
-      reports: reports.map(reportJson),
+      reports,
       waiting,
       base_url: baseUrl(),
       mail: door.mail,
-      incidents: incidents.map(({ started_at, resolved_at, posts, ...rest }) => ({
-        ...rest,
-        started_at: started_at.toISOString(),
-        resolved_at: resolved_at?.toISOString() ?? null,
-        posts: posts.map(postJson),
-      })),
+      incidents,
     };
   },
 );
@@ -211,9 +197,9 @@ export const getStatusPageIncident = handle(contract.getStatusPageIncident)(
       incident: {
         id: incident_id,
         display_name,
-        posts: posts.map(postJson),
-        started_at: started_at.toISOString(),
-        resolved_at: resolved_at?.toISOString() ?? null,
+        posts,
+        started_at,
+        resolved_at,
       },
       usual: postKinds.map((kind) => ({ kind, text: suggestedPost(language, kind, display_name) })),
     };
@@ -230,14 +216,10 @@ export const listStatusPageSubscribers = handle(contract.listStatusPageSubscribe
       ['status page subscribers', organisation.id, page],
       input,
       (after, limit) => subscriberPage(sql, page, after?.place ?? null, limit),
-      ({ id, email, host, asked_at, confirmed_at, failing_since, off_at }) => ({
-        id,
-        kind: email === null ? 'webhook' : 'email',
-        address: email ?? host ?? '',
-        asked_at: asked_at.toISOString(),
-        confirmed_at: confirmed_at?.toISOString() ?? null,
-        failing_since: failing_since?.toISOString() ?? null,
-        off_at: off_at?.toISOString() ?? null,
+      (row) => ({
+        ...row,
+        kind: row.email === null ? 'webhook' : 'email',
+        address: row.email ?? row.host ?? '',
       }),
     );
   },
@@ -275,8 +257,7 @@ export const removeStatusPageLogo = handle(contract.removeStatusPageLogo)(
 export const listIncidentPages = handle(contract.listIncidentPages)(
   async ({ sql, organisation }, { incident_id: incident }) => {
     orNotFound(await incidentById(sql, organisation.id, incident), 'incident_not_found');
-    const items = await pagesOfIncident(sql, organisation.id, incident);
-    return { items: items.map(({ posts, ...rest }) => ({ ...rest, posts: posts.map(postJson) })) };
+    return { items: await pagesOfIncident(sql, organisation.id, incident) };
   },
 );
 
@@ -293,7 +274,7 @@ export const listStatusPages = handle(api.listStatusPages)(
       ['status pages', organisation.id],
       input,
       (from, limit) => statusPagePage(sql, organisation.id, from ?? beforeAll, limit),
-      summaryJson,
+      (row) => row,
     ),
 );
 
@@ -304,8 +285,8 @@ export const orderStatusPage = handle(api.orderStatusPage)(
       'status_page_not_found',
     );
     const present = [
-      ...monitors.map(({ monitor_id }) => monitor_id),
-      ...groups.map(({ group_id }) => group_id),
+      ...monitors.map(({ monitor }) => monitor),
+      ...groups.map(({ group }) => group),
     ];
     await writeOrder(sql, page_id, orderFrom(rows, present));
     return pageJson(
@@ -337,11 +318,9 @@ export const updateStatusPageMonitor = handle(api.updateStatusPageMonitor)(
     if (!(await statusPageExists(sql, organisation.id, page_id)))
       throw notFound('status_page_not_found');
     const name = nameFrom(display_name, 'display_name');
-    return pageMonitorJson(
-      orNotFound(
-        await renamePageMonitor(sql, page_id, monitor_id, name),
-        'status_page_monitor_not_found',
-      ),
+    return orNotFound(
+      await renamePageMonitor(sql, page_id, monitor_id, name),
+      'status_page_monitor_not_found',
     );
   },
 );
@@ -351,11 +330,9 @@ export const updateStatusPageGroup = handle(api.updateStatusPageGroup)(
     if (!(await statusPageExists(sql, organisation.id, page_id)))
       throw notFound('status_page_not_found');
     const name = nameFrom(display_name, 'display_name');
-    return pageGroupJson(
-      orNotFound(
-        await renamePageGroup(sql, page_id, group_id, name),
-        'status_page_group_not_found',
-      ),
+    return orNotFound(
+      await renamePageGroup(sql, page_id, group_id, name),
+      'status_page_group_not_found',
     );
   },
 );

@@ -21,7 +21,7 @@ import {
   updateStatusPage,
   writePageLink,
 } from './queries.ts';
-import { domainJson, type PostRow, postJson, type WholePage } from './row.ts';
+import { domainJson, type WholePage } from './row.ts';
 
 /** DNS is queried before the transaction, because it may take seconds. */
 export const checkStatusPageDomain = handle(api.checkStatusPageDomain)({
@@ -89,7 +89,7 @@ export const listStatusPagePosts = handle(api.listStatusPagePosts)(async (contex
     input,
     (from, limit) =>
       postPage(sql, { organisation: organisation.id, page, incident }, from ?? afterAll, limit),
-    (row: PostRow) => postJson(row),
+    (row) => row,
   );
 });
 
@@ -135,9 +135,7 @@ export const createStatusPagePost = handle(api.createStatusPagePost)(
       user: caller.user,
       at: new Date(now),
     });
-    return postJson(
-      orNotFound(await postById(sql, organisation.id, id), 'status_page_post_not_found'),
-    );
+    return orNotFound(await postById(sql, organisation.id, id), 'status_page_post_not_found');
   },
 );
 

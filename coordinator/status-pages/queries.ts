@@ -32,7 +32,7 @@ export function postPage(
 }
 
 function post(sql: Queryable) {
-  return sql`o.key, o.id, o.incident_id, o.kind, o.text, u.email as written_by, o.written_at
+  return sql`o.key, o.id, o.incident_id as incident, o.kind, o.text, u.email as written_by, o.written_at
   from status_page_posts o left join users u on u.id = o.written_by`;
 }
 
@@ -138,7 +138,7 @@ export function publishedIncidents(
 
 function postsJson(sql: Queryable, page: 'p.id' | 'm.page_id') {
   return sql`(
-  select coalesce(json_agg(json_build_object('id', o.id, 'incident_id', o.incident_id, 'kind',
+  select coalesce(json_agg(json_build_object('id', o.id, 'incident', o.incident_id, 'kind',
     o.kind, 'text', o.text, 'written_by', u.email,
       'written_at', to_char(o.written_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
       order by o.key desc), '[]')
@@ -256,11 +256,11 @@ export async function statusPageById(
         where g.page_id = p.id and not exists (
           select 1 from status_page_monitors o where o.page_id = p.id
             and o.monitor_id = m.id)) as offered,
-      (select coalesce(json_agg(json_build_object('monitor_id', m.monitor_id, 'display_name',
-        m.display_name, 'group_id', m.group_id,
+      (select coalesce(json_agg(json_build_object('monitor', m.monitor_id, 'display_name',
+        m.display_name, 'group', m.group_id,
           'position', m.position) order by m.position, m.display_name, m.monitor_id), '[]')
         from status_page_monitors m where m.page_id = p.id) as monitors,
-      (select coalesce(json_agg(json_build_object('group_id', g.group_id, 'display_name',
+      (select coalesce(json_agg(json_build_object('group', g.group_id, 'display_name',
         g.display_name, 'position', g.position)
           order by g.position, g.display_name, g.group_id), '[]')
         from status_page_groups g where g.page_id = p.id) as groups
@@ -403,7 +403,7 @@ export async function renamePageMonitor(
   const [row] = await sql<PageMonitor[]>`
     update status_page_monitors set display_name = ${name} where page_id = ${page}
       and monitor_id = ${monitor}
-    returning monitor_id, display_name, group_id, position`;
+    returning monitor_id as monitor, display_name, group_id as "group", position`;
   return row;
 }
 
@@ -416,7 +416,7 @@ export async function renamePageGroup(
   const [row] = await sql<PageGroup[]>`
     update status_page_groups set display_name = ${name} where page_id = ${page}
       and group_id = ${group}
-    returning group_id, display_name, position`;
+    returning group_id as "group", display_name, position`;
   return row;
 }
 
@@ -426,10 +426,10 @@ export async function insertPageMonitor(
   page: string,
   row: PageMonitor,
 ): Promise<boolean> {
-  const { monitor_id, display_name, group_id, position } = row;
+  const { monitor, display_name, group, position } = row;
   const written = await sql`
     insert into status_page_monitors (page_id, monitor_id, display_name, group_id, position)
-    values (${page}, ${monitor_id}, ${display_name}, ${group_id}, ${position}) on conflict
+    values (${page}, ${monitor}, ${display_name}, ${group}, ${position}) on conflict
     do nothing`;
   return written.count > 0;
 }
@@ -441,7 +441,7 @@ export async function insertPageGroup(
 ): Promise<boolean> {
   const written = await sql`
     insert into status_page_groups (page_id, group_id, display_name, position)
-    values (${page}, ${row.group_id}, ${row.display_name}, ${row.position}) on conflict do nothing`;
+    values (${page}, ${row.group}, ${row.display_name}, ${row.position}) on conflict do nothing`;
   return written.count > 0;
 }
 

@@ -20,7 +20,6 @@ import {
   writeAffected,
   writeReport,
 } from './report-queries.ts';
-import { reportJson } from './row.ts';
 
 /**
  * Reports: incidents and announcements that people write on a status page themselves. They change
@@ -40,7 +39,7 @@ export const listStatusPageReports = handle(api.listStatusPageReports)(async (co
     ['reports', of.organisation, of.page],
     input,
     (from, limit) => reportPage(sql, of, from ?? afterAll, limit),
-    reportJson,
+    (row) => row,
   );
 });
 
@@ -68,7 +67,7 @@ export const createStatusPageReport = handle(api.createStatusPageReport)(async (
   await insertReport(sql, of, row);
   await affect(context, of.page, row.id, input.affected);
   await insertUpdate(sql, row.id, { id: newId(), kind: input.kind, text, user: caller.user, at });
-  return reportJson(await reportFrom(context, of, row.id));
+  return reportFrom(context, of, row.id);
 });
 
 function dateOf(
@@ -96,7 +95,7 @@ async function reportFrom({ sql }: InOrganisation, of: OfPage, id: string): Prom
 
 export const getStatusPageReport = handle(api.getStatusPageReport)(
   async (context, { page_id, report_id }) =>
-    reportJson(await reportFrom(context, await pageOfReport(context, page_id), report_id)),
+    reportFrom(context, await pageOfReport(context, page_id), report_id),
 );
 
 export const updateStatusPageReport = handle(api.updateStatusPageReport)(async (context, input) => {
@@ -113,9 +112,9 @@ export const updateStatusPageReport = handle(api.updateStatusPageReport)(async (
   await writeReport(sql, of.organisation, row);
   if (input.affected !== null) await affect(context, of.page, row.id, input.affected);
   const after = await reportFrom(context, of, row.id);
-  const noted = ({ updates: _, ...rest }: ReturnType<typeof reportJson>) => rest;
-  note({ before: noted(reportJson(before)), after: noted(reportJson(after)) });
-  return reportJson(after);
+  const noted = ({ key: _key, updates: _updates, ...rest }: ReportRow) => rest;
+  note({ before: noted(before), after: noted(after) });
+  return after;
 });
 
 export const addStatusPageReportUpdate = handle(api.addStatusPageReportUpdate)(
@@ -136,7 +135,7 @@ export const addStatusPageReportUpdate = handle(api.addStatusPageReportUpdate)(
     });
     if (affected !== null) await affect(context, of.page, report.id, affected);
     await insertUpdate(sql, report.id, { id: newId(), kind, text: said, user: caller.user, at });
-    return reportJson(await reportFrom(context, of, report.id));
+    return reportFrom(context, of, report.id);
   },
 );
 

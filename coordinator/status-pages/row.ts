@@ -1,6 +1,5 @@
 import { namesOf } from '../database/table.ts';
 import { type PageSettings, type PostKind, proofRecordName, proofRecordText } from './model.ts';
-import type { ReportRow } from './report-queries.ts';
 
 /** What people set and everyone sees, by column, with its type in the database. */
 const lookColumns = {
@@ -36,13 +35,13 @@ export type PageSummary = {
   readonly created_at: Date;
 };
 export type PageMonitor = {
-  readonly monitor_id: string;
+  readonly monitor: string;
   readonly display_name: string;
-  readonly group_id: string | null;
+  readonly group: string | null;
   readonly position: number;
 };
 export type PageGroup = {
-  readonly group_id: string;
+  readonly group: string;
   readonly display_name: string;
   readonly position: number;
 };
@@ -59,39 +58,12 @@ export type WholePage = PageSummary &
 export type PostRow = {
   readonly key: number;
   readonly id: string;
-  readonly incident_id: string;
+  readonly incident: string;
   readonly kind: PostKind;
   readonly text: string;
   readonly written_by: string | null;
   readonly written_at: Date;
 };
-
-export function pageMonitorJson({ monitor_id, display_name, group_id, position }: PageMonitor) {
-  return {
-    monitor: monitor_id,
-    display_name,
-    group: group_id,
-    position,
-  };
-}
-
-export function pageGroupJson({ group_id, display_name, position }: PageGroup) {
-  return {
-    group: group_id,
-    display_name,
-    position,
-  };
-}
-
-export function summaryJson({ id, name, slug, enabled, created_at }: PageSummary) {
-  return {
-    id,
-    name,
-    slug,
-    enabled,
-    created_at: created_at.toISOString(),
-  };
-}
 
 export function domainJson({
   domain,
@@ -102,7 +74,7 @@ export function domainJson({
     ? null
     : {
         name: domain,
-        proved_at: domain_proved_at?.toISOString() ?? null,
+        proved_at: domain_proved_at,
         record_name: proofRecordName(domain),
         record_text: proofRecordText(domain_token),
       };
@@ -136,8 +108,8 @@ export function settingsJson({
 /** What it shows, from top to bottom, as a change of it takes it. */
 export function rowsShown({ monitors, groups }: Pick<WholePage, 'monitors' | 'groups'>) {
   return [
-    ...groups.map(({ group_id: group, ...row }) => ({ ...row, monitor: null, group })),
-    ...monitors.map(({ monitor_id: monitor, ...row }) => ({ ...row, monitor, group: null })),
+    ...groups.map((row) => ({ ...row, monitor: null })),
+    ...monitors.map((row) => ({ ...row, group: null })),
   ]
     .toSorted((a, b) => a.position - b.position)
     .map(({ monitor, group, display_name }) => ({ monitor, group, display_name }));
@@ -146,10 +118,14 @@ export function rowsShown({ monitors, groups }: Pick<WholePage, 'monitors' | 'gr
 /** For its password and its link, only whether they exist. */
 export function pageJson(page: WholePage) {
   return {
-    ...summaryJson(page),
+    id: page.id,
+    name: page.name,
+    slug: page.slug,
+    enabled: page.enabled,
+    created_at: page.created_at,
     description: page.description,
-    monitors: page.monitors.map(pageMonitorJson),
-    groups: page.groups.map(pageGroupJson),
+    monitors: page.monitors,
+    groups: page.groups,
     language: page.language,
     accent: page.accent,
     logo: page.logo,
@@ -159,29 +135,5 @@ export function pageJson(page: WholePage) {
     domain: domainJson(page),
     subscribers: page.subscribers,
     offered: page.offered,
-  };
-}
-
-type Posted = Omit<PostRow, 'key' | 'written_at'> & { readonly written_at: Date | string };
-
-export function postJson({ id, incident_id, kind, text, written_by, written_at }: Posted) {
-  return {
-    id,
-    incident: incident_id,
-    kind,
-    text,
-    written_by,
-    written_at: typeof written_at === 'string' ? written_at : written_at.toISOString(),
-  };
-}
-
-export function reportJson({ id, title, started_at, ends_at, affected, updates }: ReportRow) {
-  return {
-    id,
-    title,
-    started_at: started_at.toISOString(),
-    ends_at: ends_at?.toISOString() ?? null,
-    affected,
-    updates,
   };
 }

@@ -82,29 +82,12 @@ function whose({ caller }: InOrganisation): string | null {
 }
 
 function tokenJson({ caller, now }: InOrganisation) {
-  return ({
-    id,
-    name,
-    shown,
-    scope,
-    user_id,
-    email,
-    owner,
-    created_at,
-    expires_at,
-    last_used_at,
-  }: ListedToken) => ({
-    id,
+  return (row: ListedToken) => ({
+    ...row,
     kind: 'token',
-    name,
-    shown,
-    scope,
-    owner: { email, name: owner },
-    own: user_id === caller.user,
-    created_at: created_at.toISOString(),
-    expires_at: expires_at?.toISOString() ?? null,
-    over: expires_at !== null && expires_at.getTime() <= now,
-    last_used_at: last_used_at?.toISOString() ?? null,
+    owner: { email: row.email, name: row.owner },
+    own: row.user_id === caller.user,
+    over: row.expires_at !== null && row.expires_at.getTime() <= now,
   });
 }
 

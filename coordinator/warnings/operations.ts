@@ -12,12 +12,6 @@ export const listCertificates = handle(contract.listCertificates)(
     if (monitor !== null)
       orNotFound(await monitorKey(sql, organisation.id, monitor), 'monitor_not_found');
     const rows = await certificatesByEnd(sql, organisation.id, { monitor, most });
-    return {
-      items: rows.map(({ ends_at, seen_at, ...row }) => ({
-        ...row,
-        ends_at: ends_at.toISOString(),
-        seen_at: seen_at.toISOString(),
-      })),
-    };
+    return { items: rows };
   },
 );

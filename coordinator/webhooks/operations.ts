@@ -66,26 +66,12 @@ type Reading = Pick<Context, 'sql' | 'with'> & OrganisationScope;
 /** Keys of secrets are cached, so this makes no database query. */
 async function webhookJson(context: Reading, row: WebhookRow) {
   const { url } = await openWebhook(context.with.secrets, context.sql, row.id, row.secrets);
-  return {
-    id: row.id,
-    url: seesAll(context) ? url : maskedUrl(url),
-    description: row.description,
-    event_types: row.event_types,
-    enabled: row.enabled,
-    disabled_because: row.disabled_because,
-    failing_since: iso(row.failing_since),
-    last_delivered_at: iso(row.last_delivered_at),
-    created_at: row.created_at.toISOString(),
-  };
+  return { ...row, url: seesAll(context) ? url : maskedUrl(url) };
 }
 
 /** Only owners and admins see the whole address, and what its server answers. */
 function seesAll({ caller }: Pick<OrganisationScope, 'caller'>): boolean {
   return caller.is === 'operator' || mayManage(caller.role);
-}
-
-function iso(at: Date | null): string | null {
-  return at?.toISOString() ?? null;
 }
 
 export const getWebhook = handle(api.getWebhook)(async (context, { webhook_id: id }) =>
@@ -285,18 +271,10 @@ export const listWebhookDeliveries = handle(api.listWebhookDeliveries)(async (co
 
 function deliveryJson(scope: Pick<OrganisationScope, 'caller'>, row: DeliveryRow) {
   return {
-    id: row.id,
-    event_id: row.event_id,
-    event: row.event,
-    state: row.state,
-    attempts: row.attempts,
-    next_attempt_at: row.state === 'waiting' ? row.next_at.toISOString() : null,
-    attempted_at: iso(row.attempted_at),
-    status: row.status,
+    ...row,
+    next_attempt_at: row.state === 'waiting' ? row.next_at : null,
     failure: row.class,
     answer: seesAll(scope) ? row.answer : null,
-    took_ms: row.took_ms,
-    created_at: row.created_at.toISOString(),
   };
 }
 

@@ -46,6 +46,10 @@ export type More = JsonSchema & Documented;
 /** A described value: how it is read from a caller's input, and how the API document shows it. */
 export type Field<T> = {
   readonly parse: (input: unknown, place: FieldPath) => Parsed<T>;
+  /** Of a list. */
+  readonly item?: Field<unknown>;
+  /** Of an object. */
+  readonly shape?: Shape;
   readonly schema: JsonSchema;
   readonly documented: Documented;
   /** Named objects that this field refers to; the document lists them once. */
@@ -215,6 +219,7 @@ export function array<T>(item: Field<T>, more: More = {}): Field<readonly T[]> {
       item.documented.example === undefined ? {} : { example: [item.documented.example] },
     ),
     components: item.components,
+    item,
     parse: (input, place) => {
       if (!Array.isArray(input))
         return bad('list_type', place, 'Input should be a valid list', input);
@@ -235,6 +240,8 @@ export function nullable<T>(inner: Field<T>, more: More = {}): Field<T | null> {
   return {
     ...described({ anyOf: [inner.schema, { type: 'null' }] }, more, inner.documented),
     components: inner.components,
+    ...(inner.item && { item: inner.item }),
+    ...(inner.shape && { shape: inner.shape }),
     parse: (input, place) => (input === null ? good(null) : inner.parse(input, place)),
   };
 }
