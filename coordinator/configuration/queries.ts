@@ -51,7 +51,7 @@ export function thingsWithFile(
   return sql<(Thing & { readonly type: string | null; readonly file: string | null })[]>`
     select t.kind, t.id, t.name, t.type, f.file from (${things(sql, organisation)}) t
     left join file_objects f on f.organisation_id = ${organisation} and f.object_id = t.id
-    where t.id = any(${[...ids]}::uuid[])`;
+    where t.id = any(${ids}::uuid[])`;
 }
 
 /** Everything of an organisation that a file can manage. */
@@ -78,7 +78,7 @@ export function objectsNamed(
   return sql<(Thing & { readonly external_id: string; readonly file: string | null })[]>`
     select t.kind, t.id, t.name, t.external_id, f.file from (${things(sql, organisation)}) t
     left join file_objects f on f.organisation_id = ${organisation} and f.object_id = t.id
-    where t.external_id = any(${[...externalIds]}::text[])`;
+    where t.external_id = any(${externalIds}::text[])`;
 }
 
 /** A file that manages any of these objects; undefined when all are managed by hand. */
@@ -89,7 +89,7 @@ export async function fileOf(
 ): Promise<string | undefined> {
   const [row] = await sql<{ file: string }[]>`
     select file from file_objects
-    where organisation_id = ${organisation} and object_id = any(${[...objects]}::uuid[])
+    where organisation_id = ${organisation} and object_id = any(${objects}::uuid[])
     order by file limit 1`;
   return row?.file;
 }
@@ -120,5 +120,5 @@ export async function removeManaged(
   ids: readonly string[],
 ): Promise<void> {
   await sql`delete from file_objects
-    where organisation_id = ${organisation} and object_id = any(${[...ids]}::uuid[])`;
+    where organisation_id = ${organisation} and object_id = any(${ids}::uuid[])`;
 }

@@ -117,15 +117,13 @@ export async function partitionsWaiting(
   const topics: readonly Topic[] = ['monitor', 'set_aside'];
   const rows = await sql<{ partition: number }[]>`
     select distinct partition from outbox
-    where done_at is null and topic = any(${[...topics]})
+    where done_at is null and topic = any(${topics})
       and partition = any(${partitions}::smallint[])`;
   return rows.map(({ partition }) => partition);
 }
 
 export function rowsDone(sql: Queryable, ids: readonly number[]): Statement[] {
-  return ids.length === 0
-    ? []
-    : [sql`update outbox set done_at = now() where id = any(${[...ids]})`];
+  return ids.length === 0 ? [] : [sql`update outbox set done_at = now() where id = any(${ids})`];
 }
 
 export function markDone(sql: Queryable, ids: readonly number[]): Promise<void> {

@@ -104,7 +104,7 @@ export function takeLeases(
     set owner = ${owner}, epoch = epoch + 1,
       expires_at = now() + ${lastsMs} * interval '1 millisecond'
     where partition in (select partition from leases where expires_at < now()
-      and partition = any(${[...partitions]}) order by partition for update skip locked)
+      and partition = any(${partitions}) order by partition for update skip locked)
     returning partition, epoch`;
 }
 
@@ -141,7 +141,7 @@ export async function releaseLeases(
   partitions: readonly number[],
 ): Promise<void> {
   await sql`update leases set owner = null, expires_at = now() where owner = ${owner}
-    and partition = any(${[...partitions]})`;
+    and partition = any(${partitions})`;
   await sql`select pg_notify(${leasesChannel}, '')`;
 }
 
@@ -350,7 +350,7 @@ export async function changingMonitors(
 export function monitorsById(sql: Queryable, ids: readonly string[]) {
   return sql<
     MonitorRow[]
-  >`select ${sql.unsafe(watchedColumns)} from monitors where id = any(${[...ids]})`;
+  >`select ${sql.unsafe(watchedColumns)} from monitors where id = any(${ids})`;
 }
 
 export function watchedOf(row: MonitorRow): Watched {

@@ -118,7 +118,7 @@ export async function monitorsAmong(
   if (ids.length === 0) return new Set();
   const rows = await sql<{ id: string }[]>`
     select id from monitors where organisation_id = ${organisation}
-      and id = any(${[...ids]}::uuid[])`;
+      and id = any(${ids}::uuid[])`;
   return new Set(rows.map(({ id }) => id));
 }
 

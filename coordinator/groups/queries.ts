@@ -143,7 +143,7 @@ export async function freeNames(
 ): Promise<void> {
   if (ids.length === 0) return;
   await sql`update groups set name_folded = chr(1) || id where organisation_id = ${organisation}
-    and id = any(${[...ids]}::uuid[])`;
+    and id = any(${ids}::uuid[])`;
 }
 
 /** The groups that are one of these, or called like one. */
@@ -176,7 +176,7 @@ export async function groupsAmong(
   if (ids.length === 0) return new Set();
   const rows = await sql<{ id: string }[]>`
     select id from groups where organisation_id = ${organisation}
-      and id = any(${[...ids]}::uuid[])`;
+      and id = any(${ids}::uuid[])`;
   return new Set(rows.map(({ id }) => id));
 }
 

@@ -110,6 +110,6 @@ export async function announceAliases(
     organisation,
     await sql<{ key: string }[]>`
       select encode(fingerprint, 'hex') as key from ping_aliases
-      where organisation_id = ${organisation} and monitor_id = any(${[...monitors]}::uuid[])`,
+      where organisation_id = ${organisation} and monitor_id = any(${monitors}::uuid[])`,
   );
 }

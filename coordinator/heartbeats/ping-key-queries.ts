@@ -100,7 +100,7 @@ export function nameUnderPingKeys(
 ): Promise<void> {
   return monitors.length === 0
     ? Promise.resolve()
-    : followNames(sql, organisation, sql`m.id = any(${[...monitors]}::uuid[])`, monitors);
+    : followNames(sql, organisation, sql`m.id = any(${monitors}::uuid[])`, monitors);
 }
 
 /** Those of deleted monitors end. */
@@ -114,7 +114,7 @@ export async function forgetUnderPingKeys(
     organisation,
     await sql<{ key: string }[]>`
       delete from ping_key_addresses
-      where organisation_id = ${organisation} and monitor_id = any(${[...monitors]}::uuid[])
+      where organisation_id = ${organisation} and monitor_id = any(${monitors}::uuid[])
       returning encode(fingerprint, 'hex') as key`,
   );
 }
@@ -137,7 +137,7 @@ async function followNames(
           and m.external_id is not null and ${which}),
       gone as (
         delete from ping_key_addresses a
-        where a.organisation_id = ${organisation} and a.monitor_id = any(${[...monitors]}::uuid[])
+        where a.organisation_id = ${organisation} and a.monitor_id = any(${monitors}::uuid[])
           and not exists (select from named n where n.fingerprint = a.fingerprint)
         returning a.fingerprint),
       come as (
@@ -178,7 +178,7 @@ export async function creatingPingKeys(
     : sql<CreatingPingKey[]>`
       select id, name, until, organisation_id as organisation,
         encode(fingerprint, 'hex') as fingerprint
-      from ping_keys where id = any(${[...ids]}::uuid[])`;
+      from ping_keys where id = any(${ids}::uuid[])`;
 }
 
 type CreatingPingKey = Pick<PingKeyEntry, 'id' | 'name' | 'until'> & {

@@ -67,7 +67,7 @@ export function pingKeysByFingerprint(
 ): Promise<PingKeyRow[]> {
   return sql<PingKeyRow[]>`${keyRows(
     sql,
-    sql`fingerprint in (select decode(k, 'hex') from unnest(${[...keys]}::text[]) as k)`,
+    sql`fingerprint in (select decode(k, 'hex') from unnest(${keys}::text[]) as k)`,
   )}`;
 }
 
@@ -96,7 +96,7 @@ export async function countHeartbeats(sql: Queryable): Promise<{ monitors: numbe
 export function pingMonitors(sql: Queryable, ids: readonly string[]): Promise<PingMonitor[]> {
   return sql<PingMonitor[]>`
     select id, organisation_id, partition, interval_s, config from monitors
-    where id = any(${[...ids]}) and type = 'heartbeat'`;
+    where id = any(${ids}) and type = 'heartbeat'`;
 }
 
 /** The states of these monitors' pings, locked for this transaction. */

@@ -28,7 +28,7 @@ export async function writeAcknowledgement(
   const at = new Date(now);
   const rows = await sql<{ id: string }[]>`
     update incidents set acknowledged_at = ${at}, acknowledged_by = ${user}, acknowledged_as = ${as}
-    where organisation_id = ${organisation} and id = any(${[...incidents]}::uuid[])
+    where organisation_id = ${organisation} and id = any(${incidents}::uuid[])
       and ${
         assignedBy === undefined
           ? sql`acknowledged_at is null`

@@ -56,7 +56,7 @@ export function putIncidents(sql: Queryable, opened: readonly string[], rows: st
   // Pages go by key, so keys must rise in the order of commit: the organisation's lock ensures
   // that.
   const lock = sql`select 1 from organisations
-    where id in (select organisation_id from monitors where id = any(${[...opened]}::uuid[]))
+    where id in (select organisation_id from monitors where id = any(${opened}::uuid[]))
     order by id for no key update`;
   const put = sql`
     insert into incidents (id, organisation_id, monitor_id, cause, started_at, confirmed_at,

@@ -207,9 +207,9 @@ export async function writeCovered(
   groups: readonly string[],
 ): Promise<void> {
   await sql`insert into maintenance_monitors (window_id, monitor_id)
-    select ${id}, unnest(${[...monitors]}::uuid[])`;
+    select ${id}, unnest(${monitors}::uuid[])`;
   await sql`insert into maintenance_groups (window_id, group_id)
-    select ${id}, unnest(${[...groups]}::uuid[])`;
+    select ${id}, unnest(${groups}::uuid[])`;
 }
 
 /**
@@ -607,6 +607,6 @@ export async function coverOfMonitors(
   if (monitors.length === 0) return new Map();
   const rows = await sql<(CoverRow & { id: string })[]>`
     select w.id, ${coverColumns(sql, new Date(range.from), new Date(range.to))} from monitors w
-    where w.id = any(${[...monitors]}::uuid[])`;
+    where w.id = any(${monitors}::uuid[])`;
   return new Map(rows.map((row) => [row.id, clip(coverFrom(row), range)]));
 }

@@ -89,7 +89,7 @@ export async function dashboardFigures(
   const byStatus = isWhole
     ? rareStatuses(sql, organisation, covered)
     : sql`
-      select case when s.status <> 'paused' and s.monitor_id = any(${[...covered]}::uuid[])
+      select case when s.status <> 'paused' and s.monitor_id = any(${covered}::uuid[])
         then 'maintenance' else s.status end as status, count(*) as count
       from monitor_status s where ${matching(sql, organisation, ofAny, covered)} group by 1`;
   const warned = filter.warning === null ? { ...ofAny, warning: 'any' } : filter;
@@ -135,7 +135,7 @@ function matching(
   { status, kind, search, group, tags, warning }: DashboardFilter,
   covered: readonly string[],
 ) {
-  const isCovered = sql`s.monitor_id = any(${[...covered]}::uuid[])`;
+  const isCovered = sql`s.monitor_id = any(${covered}::uuid[])`;
   const ofStatus =
     status === null
       ? sql``
@@ -415,5 +415,5 @@ function isOneOf(sql: Queryable, groups: readonly string[]) {
   const [one] = groups;
   return one !== undefined && groups.length === 1
     ? sql`g.id = ${one}`
-    : sql`g.id = any(${[...groups]}::uuid[])`;
+    : sql`g.id = any(${groups}::uuid[])`;
 }

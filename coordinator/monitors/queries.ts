@@ -149,7 +149,7 @@ export async function endPingTokens(
   monitors: readonly string[],
 ): Promise<void> {
   const rows = await sql<{ key: string }[]>`
-    delete from beat_tokens where monitor_id = any(${[...monitors]}::uuid[])
+    delete from beat_tokens where monitor_id = any(${monitors}::uuid[])
       and organisation_id = ${organisation}
     returning encode(fingerprint, 'hex') as key`;
   await forgetUnderPingKeys(sql, organisation, monitors);
@@ -292,7 +292,7 @@ export async function monitorsForChange(
   return sql<StoredMonitor[]>`
     select ${shown(sql)}, m.partition, m.places, m.secrets, m.config_version
     from monitors m where m.organisation_id = ${organisation}
-      and (m.id = any(${[...ids]}::uuid[]) or m.external_id = any(${called}::text[])) order by m.key`;
+      and (m.id = any(${ids}::uuid[]) or m.external_id = any(${called}::text[])) order by m.key`;
 }
 
 /** The monitors of the organisation with these external ids. */
@@ -304,7 +304,7 @@ export async function monitorsCalled(
   if (external.length === 0) return new Map();
   const rows = await sql<{ id: string; external_id: string }[]>`
     select id, external_id from monitors where organisation_id = ${organisation}
-      and external_id = any(${[...external]}::text[])`;
+      and external_id = any(${external}::text[])`;
   return new Map(rows.map(({ id, external_id }) => [external_id, id]));
 }
 

@@ -45,7 +45,7 @@ export async function coveredNow(
 export function notCovered(sql: Queryable, covered: readonly string[], column: string) {
   return covered.length === 0
     ? sql`true`
-    : sql`not ${sql.unsafe(column)} = any(${[...covered]}::uuid[])`;
+    : sql`not ${sql.unsafe(column)} = any(${covered}::uuid[])`;
 }
 
 export type StatusCounts = Readonly<Partial<Record<StatusRow, number>>>;
@@ -165,7 +165,7 @@ function among(sql: Queryable, monitors: readonly string[]) {
   const [one] = monitors;
   return one !== undefined && monitors.length === 1
     ? sql`w.id = ${one}`
-    : sql`w.id = any(${[...monitors]}::uuid[])`;
+    : sql`w.id = any(${monitors}::uuid[])`;
 }
 
 type Newest = Pick<StoredStatus, 'last_result_at'>;

@@ -95,7 +95,7 @@ function partsOfMonitors(sql: Queryable): Promise<Part[]> {
     coalesce((select jsonb_agg(jsonb_build_object('columns', k.own, 'of', k.parent::regclass::text,
         'referenced', k.other, 'cleared', case when not k.cascades then k.cleared end))
       from keys k where k.child = t.source), '[]') as keys
-  from tree t where t.source::regclass::text <> all(${[...derived]}) order by t.depth, t.source`;
+  from tree t where t.source::regclass::text <> all(${derived}) order by t.depth, t.source`;
 }
 
 export type DeletedMonitor = {

@@ -53,7 +53,7 @@ function episodesOf(sql: Queryable, incidents: readonly string[]): Promise<Episo
     join organisations o on o.id = i.organisation_id
     join incidents e on e.monitor_id = i.monitor_id and e.confirmed_at <= i.confirmed_at
       and e.confirmed_at > i.confirmed_at - interval '30 minutes'
-    where i.id = any(${[...incidents]}::uuid[])
+    where i.id = any(${incidents}::uuid[])
     group by i.id, m.key, m.partition, m.type, o.time_zone`;
 }
 

@@ -103,7 +103,7 @@ export function waitingSteps(
     from alert_steps s left join incidents i on i.id = s.incident_id left join monitors m
       on m.id = s.monitor_id left join groups g on g.id = m.group_id
     where s.state = 'held' and s.incident_id is not null and s.look_at <= ${new Date(now)}
-      and s.channel_id = any(${[...channels]}::uuid[])
+      and s.channel_id = any(${channels}::uuid[])
     order by s.id limit ${limit} for update of s`;
 }
 
@@ -113,7 +113,7 @@ export async function resolutionsOf(
   incidents: readonly string[],
 ): Promise<ReadonlyMap<string, Date>> {
   const rows = await sql<{ id: string; resolved_at: Date }[]>`
-    select id, resolved_at from incidents where id = any(${[...incidents]}::uuid[])
+    select id, resolved_at from incidents where id = any(${incidents}::uuid[])
       and resolved_at is not null`;
   return new Map(rows.map(({ id, resolved_at }) => [id, resolved_at]));
 }
@@ -127,8 +127,8 @@ export async function mutesOf(
   const rows = await sql<{ of: string; from: Date; to: Date }[]>`
     select coalesce(u.monitor_id, u.organisation_id) as of, u.began_at as from,
       ${muteEnd(sql)} as to
-    from mutes u where u.organisation_id = any(${[...organisations]}::uuid[])
-      and (u.monitor_id is null or u.monitor_id = any(${[...monitors]}::uuid[]))
+    from mutes u where u.organisation_id = any(${organisations}::uuid[])
+      and (u.monitor_id is null or u.monitor_id = any(${monitors}::uuid[]))
       and u.until > ${new Date(since)}`;
   const spans = rows.map(({ of, from, to }) => ({ of, from: from.getTime(), to: to.getTime() }));
   return Map.groupBy(spans, ({ of }) => of);
@@ -178,10 +178,10 @@ export function downMessages(
       m.thread_id, m.state,
       coalesce(m.claimed_until > ${new Date(now)}, false) as claimed, m.told
     from alert_steps s join messages m on m.id = s.message_id
-    where s.channel_id = any(${[...of.channels]}::uuid[]) and s.state = 'told'
+    where s.channel_id = any(${of.channels}::uuid[]) and s.state = 'told'
       and s.event in ('down', 'flapping') and (
-      s.incident_id = any(${[...of.incidents]}::uuid[])
-      or s.event = 'flapping' and s.monitor_id = any(${[...of.flapping]}::uuid[])
+      s.incident_id = any(${of.incidents}::uuid[])
+      or s.event = 'flapping' and s.monitor_id = any(${of.flapping}::uuid[])
       and s.due_at > ${new Date(of.since)} and not ${isOverSince(sql)})
     order by m.key, s.id for update of m`;
 }
@@ -199,7 +199,7 @@ export async function openInThreads(
     join alert_steps s on s.message_id = m.id and s.event in ('down', 'flapping')
       and s.state = 'told'
     join incidents i on i.id = s.incident_id and i.resolved_at is null
-    where m.thread_id = any(${[...threads]}::uuid[]) group by m.thread_id`;
+    where m.thread_id = any(${threads}::uuid[]) group by m.thread_id`;
   return new Map(rows.map(({ thread_id, count }) => [thread_id, count]));
 }
 
@@ -209,7 +209,7 @@ export function matricesOf(
   incidents: readonly string[],
 ): Promise<{ incident_id: string; continent: string; failed: boolean }[]> {
   return sql`select incident_id, continent, bool_or(outcome = 1) as failed from incident_evidence
-    where incident_id = any(${[...incidents]}::uuid[]) and continent <> '' and outcome < 2
+    where incident_id = any(${incidents}::uuid[]) and continent <> '' and outcome < 2
       and continent not like '%/%'
     group by incident_id, continent order by continent`;
 }
@@ -221,7 +221,7 @@ export function downNow(
 ): Promise<{ organisation_id: string; incident: string; name: string }[]> {
   return sql`select i.organisation_id, i.id as incident, m.name from incidents i join monitors m
     on m.id = i.monitor_id
-    where i.organisation_id = any(${[...organisations]}::uuid[]) and i.resolved_at is null
+    where i.organisation_id = any(${organisations}::uuid[]) and i.resolved_at is null
       and i.confirmed_at is not null order by i.key desc`;
 }
 
@@ -288,10 +288,10 @@ export async function mergeSteps(
   await sql`update alert_steps set state = 'merged', settled_at = ${at}
     where id = any(${steps}::bigint[])`;
   await sql`update messages set state = 'superseded', settled_at = ${at}
-    where id = any(${[...messages]}::uuid[])`;
+    where id = any(${messages}::uuid[])`;
   await sql`update alert_steps
     set state = 'held', look_at = ${at}, message_id = null, settled_at = null
-    where message_id = any(${[...messages]}::uuid[]) and state = 'told'`;
+    where message_id = any(${messages}::uuid[]) and state = 'told'`;
 }
 
 export type NewMessage = {

@@ -220,7 +220,7 @@ export async function ownersOf(
   const rows = await sql<{ organisation_id: string; emails: string[] }[]>`
     select m.organisation_id, array_agg(u.email order by u.email) as emails from memberships m
     join users u on u.id = m.user_id
-    where m.role = 'owner' and m.organisation_id = any(${[...organisations]}::uuid[])
+    where m.role = 'owner' and m.organisation_id = any(${organisations}::uuid[])
     group by m.organisation_id`;
   return new Map(rows.map(({ organisation_id, emails }) => [organisation_id, emails]));
 }
@@ -282,7 +282,7 @@ export async function ownersNotified(
   now: number,
 ): Promise<void> {
   await sql`update channels set owners_told_at = ${new Date(now)}
-    where id = any(${[...channels]}::uuid[])`;
+    where id = any(${channels}::uuid[])`;
 }
 
 export type ProbeNotice = {

@@ -67,7 +67,7 @@ export async function monitorMutes(
   const rows = await sql<(MonitorMute & { readonly until: Date })[]>`
     select u.monitor_id as monitor, u.until, u.until_resolved, ${byName(sql)} as by
     ${ofMutedMonitors(sql, at)} and u.organisation_id = ${organisation}
-      and u.monitor_id = any(${[...monitors]}::uuid[])`;
+      and u.monitor_id = any(${monitors}::uuid[])`;
   return rows.map((row) => ({ ...row, until: row.until < never ? row.until : null }));
 }
 
@@ -77,7 +77,7 @@ export function newestMutes(sql: Queryable, organisation: string, monitors: read
     { readonly monitor: string; readonly began_at: Date; readonly ended_at: Date | null }[]
   >`
   select distinct on (monitor_id) monitor_id as monitor, began_at, ended_at from mutes
-  where organisation_id = ${organisation} and monitor_id = any(${[...monitors]}::uuid[])
+  where organisation_id = ${organisation} and monitor_id = any(${monitors}::uuid[])
   order by monitor_id, began_at desc`;
 }
 
@@ -101,9 +101,7 @@ export async function endMute(
 }
 
 function ofMonitors(sql: Queryable, monitors: readonly string[] | null) {
-  return monitors === null
-    ? sql`monitor_id is null`
-    : sql`monitor_id = any(${[...monitors]}::uuid[])`;
+  return monitors === null ? sql`monitor_id is null` : sql`monitor_id = any(${monitors}::uuid[])`;
 }
 
 export type NewMute = {

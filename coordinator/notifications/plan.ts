@@ -191,14 +191,14 @@ export function channelsToPlan(
       array(select monitor_id from channel_monitors where channel_id = c.id) as monitors,
       array(select group_id from channel_groups where channel_id = c.id) as groups
     from channels c where c.deleted_at is null
-      and c.organisation_id = any(${[...organisations]}::uuid[])`;
+      and c.organisation_id = any(${organisations}::uuid[])`;
 }
 
 export function groupsOfMonitors(
   sql: Queryable,
   monitors: readonly string[],
 ): Promise<{ id: string; group_id: string | null }[]> {
-  return sql`select id, group_id from monitors where id = any(${[...monitors]}::uuid[])`;
+  return sql`select id, group_id from monitors where id = any(${monitors}::uuid[])`;
 }
 
 export type StoredOutage = {
@@ -217,7 +217,7 @@ export function outagesOf(
   return sql<StoredOutage[]>`
     select i.monitor_id, i.id as incident, i.confirmed_at, i.resolved_at from incidents i
     join alerts a on a.incident_id = i.id and a.event = 'down' and a.state in ('due', 'sent')
-    where i.monitor_id = any(${[...monitors]}::uuid[]) and i.confirmed_at > ${new Date(since)}
+    where i.monitor_id = any(${monitors}::uuid[]) and i.confirmed_at > ${new Date(since)}
     order by i.confirmed_at, i.key`;
 }
 
@@ -302,7 +302,7 @@ export function stepsOfIncidents(
 ): Promise<EarlierStep[]> {
   return sql<EarlierStep[]>`
     select incident_id, channel_id, event, state, flapping from alert_steps
-    where incident_id = any(${[...incidents]}::uuid[]) order by id for update`;
+    where incident_id = any(${incidents}::uuid[]) order by id for update`;
 }
 
 /** The channels that were notified lately that a monitor is flapping. */
@@ -312,7 +312,7 @@ export function flappingNotified(
   since: number,
 ): Promise<{ monitor_id: string; channel_id: string }[]> {
   return sql`select distinct s.monitor_id, s.channel_id from alert_steps s
-    where s.monitor_id = any(${[...monitors]}::uuid[]) and s.event = 'flapping'
+    where s.monitor_id = any(${monitors}::uuid[]) and s.event = 'flapping'
       and s.state = 'told' and s.due_at > ${new Date(since)} and not ${isOverSince(sql)}`;
 }
 
@@ -334,7 +334,7 @@ export async function settleHeld(
       because = case when event in ('down', 'flapping') then because else 'over' end,
       settled_at = case when event in ('down', 'flapping') then settled_at else ${at} end,
       look_at = case when event in ('down', 'flapping') then least(look_at, ${at}) else look_at end
-    where incident_id = any(${[...incidents]}::uuid[]) and state = 'held' and (
+    where incident_id = any(${incidents}::uuid[]) and state = 'held' and (
       event in ('reminder', 'acknowledged') or event in ('down', 'flapping')
         and coalesce(holds -> -1 ->> 0, '') <> 'bucket')`;
 }
@@ -425,5 +425,5 @@ export async function eventsPlanned(
   ids: readonly number[],
   now: number,
 ): Promise<void> {
-  await sql`update alerts set planned_at = ${new Date(now)} where id = any(${[...ids]}::bigint[])`;
+  await sql`update alerts set planned_at = ${new Date(now)} where id = any(${ids}::bigint[])`;
 }

@@ -187,10 +187,10 @@ async function writeChosen(
   await sql`delete from channel_groups where channel_id = ${id}`;
   await sql`insert into channel_monitors (channel_id, monitor_id)
     select ${id}, id from monitors where organisation_id = ${organisation}
-      and id = any(${[...monitors]}::uuid[])`;
+      and id = any(${monitors}::uuid[])`;
   await sql`insert into channel_groups (channel_id, group_id)
     select ${id}, id from groups where organisation_id = ${organisation}
-      and id = any(${[...groups]}::uuid[])`;
+      and id = any(${groups}::uuid[])`;
 }
 
 export async function updateChannel(
@@ -528,7 +528,7 @@ export function stepsToShow(
         'together', json_array_length((m.told -> 'monitors')::json), 'attempts',
           ${attempts(sql)}) end as message
     from alert_steps s left join messages m on m.id = s.message_id
-    where s.organisation_id = ${organisation} and s.incident_id = any(${[...incidents]}::uuid[])
+    where s.organisation_id = ${organisation} and s.incident_id = any(${incidents}::uuid[])
     order by s.due_at, s.id`;
 }
 
@@ -560,5 +560,5 @@ export function downsOfIncidents(
       on a.id = (select max(id) from alerts where incident_id = i.id
         and event in ('down', 'was_down'))
       left join last_resorts l on l.incident_id = i.id
-    where i.organisation_id = ${organisation} and i.id = any(${[...incidents]}::uuid[])`;
+    where i.organisation_id = ${organisation} and i.id = any(${incidents}::uuid[])`;
 }

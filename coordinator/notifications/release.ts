@@ -95,7 +95,7 @@ async function rowsOf(
     { incident: string; event: AlertEvent; channel: string; state: AlertState; due_at: Date }[]
   >`
     select incident_id as incident, event, channel, state, due_at from alerts
-    where incident_id = any(${[...incidents]}::uuid[]) order by id for update`;
+    where incident_id = any(${incidents}::uuid[]) order by id for update`;
   const rows = new Map<string, readonly Alert[]>();
   for (const { incident, due_at, ...row } of found)
     rows.set(incident, [...(rows.get(incident) ?? []), { ...row, due_at: due_at.getTime() }]);

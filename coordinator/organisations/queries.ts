@@ -45,7 +45,7 @@ export function auditPage(
         and id = ${idIn(sql, 'page_id')})) as subject
     from audit_log
     where organisation_id = ${organisation} and key < ${before}
-      and operation <> all(${[...without]})
+      and operation <> all(${without})
       ${who === null ? sql`` : sql`and who = ${searchText(who)}`}
       ${operation === null ? sql`` : sql`and operation = ${searchText(operation)}`}
       ${from === null ? sql`` : sql`and at >= ${new Date(from)}`} ${until === null ? sql`` : sql`and at < ${new Date(until)}`}

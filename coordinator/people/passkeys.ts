@@ -63,7 +63,7 @@ export async function insertPasskey(
       name, is_synced, created_at)
       values (${row.id}, ${row.user_id}, ${row.credential_id}, ${Buffer.from(row.public_key)},
         ${row.counter},
-        ${[...row.transports]}::text[], ${row.name}, ${row.is_synced},
+        ${row.transports}::text[], ${row.name}, ${row.is_synced},
           ${row.created_at})
       on conflict do nothing`
     ).count > 0

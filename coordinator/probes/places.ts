@@ -75,7 +75,7 @@ export async function placesAmong(
       select ${placeOf(sql)}::text as id, coalesce(min(l.name), min(p.name)) as name,
         min(p.continent) as continent
       from probes p left join places l on l.id = p.place_id and l.organisation_id = p.organisation_id
-      where p.organisation_id = ${organisation} and ${placeOf(sql)}::text = any(${[...ids]})
+      where p.organisation_id = ${organisation} and ${placeOf(sql)}::text = any(${ids})
       group by 1`;
 }
 

@@ -83,7 +83,7 @@ export async function clearProbeTrust(
 ): Promise<void> {
   if (probes.length === 0) return;
   await sql`delete from refutations where coordinator_id = ${owner}
-    and probe_id = any(${[...probes]}::uuid[])`;
+    and probe_id = any(${probes}::uuid[])`;
 }
 
 /** The state after the result, of the result's monitor; valid during the call only. */

@@ -12,7 +12,7 @@ export async function registrationsOf(
 ): Promise<ReadonlyMap<string, KnownRegistration>> {
   if (domains.length === 0) return new Map();
   const rows = await sql<{ domain: string; answer: unknown }[]>`
-    select domain, answer from registrations where domain = any(${[...domains]})
+    select domain, answer from registrations where domain = any(${domains})
   `;
   return new Map(
     rows.flatMap(({ domain, answer }) => {

@@ -84,11 +84,11 @@ export function findRecent(
     select f.kind, f.id, f.name, f.detail, f.status from (
       select 'monitor' as kind, m.id, m.name, m.target as detail, s.status
       from monitors m join monitor_status s on s.monitor_id = m.id
-      where m.organisation_id = ${organisation} and m.id = any(${[...ids]}::uuid[])
+      where m.organisation_id = ${organisation} and m.id = any(${ids}::uuid[])
       union all
       select 'incident', i.id, m.name,
         to_char(i.started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), null
       from incidents i join monitors m on m.id = i.monitor_id
-      where i.organisation_id = ${organisation} and i.id = any(${[...ids]}::uuid[])
-    ) f order by array_position(${[...ids]}::uuid[], f.id)`;
+      where i.organisation_id = ${organisation} and i.id = any(${ids}::uuid[])
+    ) f order by array_position(${ids}::uuid[], f.id)`;
 }

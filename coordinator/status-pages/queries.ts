@@ -387,7 +387,7 @@ export async function writeOrder(
   page: string,
   rows: readonly string[],
 ): Promise<void> {
-  const places = sql`unnest(${[...rows]}::uuid[]) with ordinality as r (id, place)`;
+  const places = sql`unnest(${rows}::uuid[]) with ordinality as r (id, place)`;
   await sql`update status_page_groups set position = r.place - 1 from ${places}
     where page_id = ${page} and group_id = r.id`;
   await sql`update status_page_monitors set position = r.place - 1 from ${places}

@@ -42,7 +42,7 @@ export function openWarningsOf(
   select monitor_id as monitor, code, details,
     (extract(epoch from began_at) * 1000)::float8 as since
   from warnings where organisation_id = ${organisation} and ended_at is null
-    and monitor_id = any(${[...monitors]}::uuid[])
+    and monitor_id = any(${monitors}::uuid[])
   order by key`;
 }
 

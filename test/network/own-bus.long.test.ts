@@ -207,7 +207,7 @@ describe('joining from another network', () => {
     const hears = (output: string): boolean =>
       output.includes("a coordinator receives this probe's presence");
     const probesNamed = (...names: readonly string[]) =>
-      network.sql`select name from probes where name = any(${[...names]})`;
+      network.sql`select name from probes where name = any(${names})`;
 
     test('from curl to the first check, without a checkout and without a shared disk but for its own folder', async () => {
       const [host] = two.hosts;

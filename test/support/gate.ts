@@ -146,7 +146,7 @@ const createGateBench = async (
       const { id } = await sql.begin((transaction) =>
         probes.createProbe(transaction, { name: `probe ${number.next}`, continent, organisation }),
       );
-      await sql`update probes set allowed_cidrs = ${[...allow]} where id = ${id}`;
+      await sql`update probes set allowed_cidrs = ${allow} where id = ${id}`;
       return id;
     },
     close: async () => {
