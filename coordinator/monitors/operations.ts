@@ -240,8 +240,8 @@ export const getMonitorResults = handle(resultsApi.getMonitorResults)(
           continent: place?.continent ?? seenFrom,
           place: place === undefined ? null : { id: place.id, name: place.name },
           points: points.map(pointOf),
-          percentiles: percentilesJson(summaries?.get(seenFrom) ?? null),
-          phases: phasesJson(summaries?.get(seenFrom)?.phases ?? null),
+          percentiles: percentilesJson(summaries.get(seenFrom) ?? null),
+          phases: phasesJson(summaries.get(seenFrom)?.phases ?? null),
         };
       }),
       percentiles: percentilesJson(whole),

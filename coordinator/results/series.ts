@@ -18,7 +18,7 @@ export type SeriesRow = {
   readonly median: number | null;
   readonly p95: number | null;
   readonly p99: number | null;
-  /** Means of dns, tcp, tls, first_byte and total; null where only hours are stored. */
+  /** Means of dns, tcp, tls, first_byte and total; null from rows of days. */
   readonly phases: readonly (number | null)[] | null;
 };
 
@@ -27,10 +27,10 @@ export type Percentiles = Pick<SeriesRow, 'median' | 'p95' | 'p99'>;
 
 export type Series = {
   readonly rows: readonly SeriesRow[];
-  /** Null where only hours are stored, and where nothing passed. */
+  /** Null where nothing passed. */
   readonly whole: Percentiles | null;
-  /** The same by place, with means of phases; absent where only hours are stored. */
-  readonly places?: ReadonlyMap<string, PlaceSummary>;
+  /** The same of each place where something passed, with means of phases. */
+  readonly places: ReadonlyMap<string, PlaceSummary>;
 };
 
 export type PlaceSummary = Percentiles & Pick<SeriesRow, 'phases'>;

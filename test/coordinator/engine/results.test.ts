@@ -114,7 +114,8 @@ describe('a set of batches', () => {
           maxLength: probes.length,
         }),
         fc.boolean(),
-        (known, said, attentive) => {
+        fc.boolean(),
+        (known, said, attentive, isQuarantined) => {
           const monitors = createMonitors();
           const state: PartitionState = {
             lease: { partition: 0, epoch: 1 },
@@ -138,7 +139,9 @@ describe('a set of batches', () => {
               due: nextTick(each, network) ?? Number.POSITIVE_INFINITY,
             });
           }
-          const batches = probes.flatMap((probe, nth) => {
+          const isOut = (nth: number): boolean => isQuarantined && nth === 2;
+          const batches = probes.flatMap((row, nth) => {
+            const probe = { ...row, quarantined_at: isOut(nth) ? new Date(now) : null };
             const results = (said[nth] ?? []).map((one, place) => ({ ...one, seq: place + 1 }));
             const head = { probe: probe.id, generation, partition: 0, after: null };
             // In two halves, so that one of them is a later batch of the same probe.
@@ -166,7 +169,7 @@ describe('a set of batches', () => {
               ...one,
               seq: place + 1,
               from: { probe: id, name, continent },
-              quarantined: false,
+              quarantined: isOut(nth),
               handed_over: now - (one.at + one.took_ms) > usualTiming.lateMs,
             })),
           );

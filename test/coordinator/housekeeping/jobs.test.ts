@@ -1,10 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { createHousekeeper, oldestAccepted } from '../../../coordinator/housekeeping/jobs.ts';
-import type { Check } from '../../../coordinator/results/check.ts';
-import { chunksOf } from '../../../coordinator/results/chunk.ts';
 import { makeJournalHours } from '../../../coordinator/results/journal.ts';
 import { newId } from '../../../shared/base/crypto.ts';
-import { testResults } from '../../support/checks.ts';
+import { storeChecks, testResults } from '../../support/checks.ts';
 import { eventually } from '../../support/eventually.ts';
 import { testLog } from '../../support/network.ts';
 import { notificationBench } from '../../support/notification-parts.ts';
@@ -16,17 +14,9 @@ const noon = Date.UTC(2026, 10, 20, 12);
 const kept = { rawDays: 2, rollupDays: 400, ledgerDays: 400 };
 const { sql } = await ownDatabase();
 
-const storeAt = (at: number) =>
+/** Its day is there. */
+const store = (at: number) =>
   sql`insert into chunks (monitor_key, at, data) values (1, ${new Date(at)}, '')`;
-
-const passOf = (): Check => ({
-  probe: 1,
-  at: noon,
-  took_ms: 12.5,
-  outcome: 'ok',
-  cause: null,
-  phases: null,
-});
 
 const days = async (): Promise<string[]> => {
   const rows = await sql<
@@ -83,13 +73,13 @@ describe('the housekeeper', () => {
       isOver = true;
     });
     await eventually(async () => isOver || (await isAnyWaiting()));
-    await storeAt(now);
+    await store(now);
     await ticking;
     expect(await days()).toEqual([...before, 'chunks_20261124']);
     await reading.end();
     await housekeeper.tick();
     expect(await days()).toEqual([...before.slice(1), 'chunks_20261124']);
-    await storeAt(now + 3 * day);
+    await store(now + 3 * day);
     const [index] =
       await sql`select 1 from pg_indexes where tablename = 'chunks_20261124' and indexdef like '%(monitor_key, at)%'`;
     expect(index).toBeDefined();
@@ -151,10 +141,7 @@ describe('the housekeeper', () => {
   });
 
   test('makes rows of days that are over, and deletes those after their time', async () => {
-    const checks = [1, 2].map((nth) => ({ ...passOf(), at: noon + nth }));
-    for (const { at, data } of chunksOf(noon, checks))
-      await sql`insert into chunks (monitor_key, at, data)
-        values (8, ${new Date(at)}, ${Buffer.from(data)})`;
+    await storeChecks(sql, 8, [{ at: noon + 1 }, { at: noon + 2 }]);
     await sql`insert into probes (id, name, continent) values (${newId()}, 'P', 'Asia')`;
     await sql`update stale_days set since = ${new Date(noon)}`;
     let now = noon + day;
@@ -194,11 +181,7 @@ describe('the housekeeper', () => {
       monitors.set(plan, row?.key ?? 0);
     }
     const store = async (plan: string, days: number): Promise<void> => {
-      const key = monitors.get(plan) ?? 0;
-      const at = noon - days * day;
-      for (const { at: from, data } of chunksOf(at, [{ ...passOf(), at }]))
-        await sql`insert into chunks (monitor_key, at, data)
-          values (${key}, ${new Date(from)}, ${Buffer.from(data)})`;
+      await storeChecks(sql, monitors.get(plan) ?? 0, [{ at: noon - days * day }]);
     };
     const left = async (plan: string) =>
       sql`select array_agg((${new Date(noon)}::date - at::date) order by at) as chunks from chunks

@@ -1,10 +1,11 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { chunksOf, hourMs } from '../../../coordinator/results/chunk.ts';
+import { hourMs } from '../../../coordinator/results/chunk.ts';
 import { makeResultDays } from '../../../coordinator/results/table.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import type { InputOf, OutputOf } from '../../../shared/api/operation.ts';
 import { getMonitorChecks } from '../../../shared/api/results.ts';
 import { newId } from '../../../shared/base/crypto.ts';
+import { storeChecks } from '../../support/checks.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
@@ -37,7 +38,6 @@ describe('the checks of a monitor', () => {
       type: 'https',
       target: 'https://example.com',
     }));
-    const monitor = await keyOf('monitors', id);
     const probes = await Promise.all([europe, asia, office].map((of) => keyOf('probes', of)));
     // Each hour of three days has three checks, one for each probe; a failure each day.
     for (let hour = now - 3 * day; hour < now; hour += hourMs) {
@@ -52,9 +52,7 @@ describe('the checks of a monitor', () => {
           phases: isFailure ? null : { dns: 1, tcp: 2, tls: 3, first_byte: 4.5, total: 100 + nth },
         };
       });
-      for (const { at, data } of chunksOf(hour, checks))
-        await bench.sql`insert into chunks (monitor_key, at, data)
-          values (${monitor}, ${new Date(at)}, ${data})`;
+      await storeChecks(bench.sql, id, checks);
     }
   });
 
@@ -131,26 +129,16 @@ describe('the checks of a monitor', () => {
       type: 'https',
       target: 'https://fast.example.com',
     });
-    const monitor = await keyOf('monitors', fast);
-    await makeResultDays(bench.sql, now - 9 * day, now - 7 * day);
+    const start = now - 8 * day;
+    const checks = Array.from({ length: 40 * 3_600 }, (_, second) => ({
+      at: start + second * 1_000,
+    }));
     const [probe] = await bench.sql<{ key: number }[]>`select key from probes limit 1`;
-    const chunks = Array.from({ length: 40 }, (_, nth) => now - 8 * day + nth * hourMs).flatMap(
-      (hour) =>
-        chunksOf(
-          hour,
-          Array.from({ length: 3_600 }, (_, second) => ({
-            probe: probe?.key ?? 0,
-            at: hour + second * 1_000,
-            took_ms: 100,
-            outcome: 'ok' as const,
-            cause: null,
-            phases: null,
-          })),
-        ),
+    await storeChecks(
+      bench.sql,
+      fast,
+      checks.map((one) => ({ ...one, probe: probe?.key ?? 0 })),
     );
-    for (const { at, data } of chunks)
-      await bench.sql`insert into chunks (monitor_key, at, data)
-        values (${monitor}, ${new Date(at)}, ${data})`;
     const { items } = await list({ monitor_id: fast, limit: 2 });
     expect(items.map(({ at }) => Date.parse(at) - now + 8 * day)).toEqual([
       40 * hourMs - 1_000,

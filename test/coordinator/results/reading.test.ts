@@ -100,6 +100,21 @@ describe('the checks of a window', () => {
       },
     ]);
   });
+
+  test('are those beside a damaged chunk, to the last millisecond of a window', async () => {
+    const monitor = newMonitor();
+    const checks = Array.from({ length: 720 }, (_, nth) =>
+      check(noon + nth * 5_000, { took_ms: nth * 97 }),
+    );
+    const beside = chunksOf(noon, checks, 1);
+    expect(beside.map(({ at }) => at - noon)).toEqual([1, 900_001, 1_800_001, 2_700_001]);
+    for (const { at, data } of [{ at: noon, data: new Uint8Array([99]) }, ...beside])
+      await sql`insert into chunks (monitor_key, at, data)
+        values (${monitor.key}, ${new Date(at)}, ${Buffer.from(data)})`;
+    const window = { ...monitor, from: noon, to: noon + 900_001 };
+    expect(await resultsWith().within(sql, [window])).toEqual([checks.slice(0, 181)]);
+    expect(logged.splice(0)).toHaveLength(1);
+  });
 });
 
 describe('the newest checks', () => {
