@@ -98,7 +98,7 @@ async function newestOf(
   { made_at, results }: Awaited<ReturnType<typeof backupHeader>>,
 ): Promise<string | null> {
   const [row] = await sql<{ until: Date | null; watched_since: Date | null }[]>`
-    select (select max(day) + 1 from daily_rollups) as until, (select min(created_at) from monitors
+    select (select max(day) + 1 from days) as until, (select min(created_at) from monitors
         where enabled and type <> 'heartbeat') as watched_since`;
   const result = (await resultsSpan(sql))?.to ?? null;
   if (results && result !== results.to)

@@ -9,7 +9,7 @@ import { codeOf } from '../../shared/base/errors.ts';
 import type { Sql, Transaction } from '../database/connect.ts';
 import { inCopyTransaction } from '../database/sql.ts';
 import { makeJournalHours } from '../results/journal.ts';
-import { makeResultDays } from '../results/table.ts';
+import { makeResultDays } from '../results/retention.ts';
 import { growEverySealEpoch } from '../secrets/keys.ts';
 import { beginCursors } from '../webhooks/queries.ts';
 import type { BackupSummary, Progress } from './write.ts';

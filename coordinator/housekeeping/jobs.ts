@@ -33,7 +33,7 @@ import {
   makeResultDays,
   type PlanEnd,
   pruneChecks,
-} from '../results/table.ts';
+} from '../results/retention.ts';
 import { forgetDeliveries } from '../webhooks/delivery-queries.ts';
 
 const day = 86_400_000;

@@ -3,9 +3,9 @@ import type { Interval } from '../../shared/base/time.ts';
 import type { Queryable, Transaction } from '../database/connect.ts';
 import { bytesText } from '../database/table.ts';
 import { placeOf, placesOfProbes } from '../probes/places.ts';
-import { type Check, unionOf } from './check.ts';
-import { hourMs, hourOf, readChunk } from './chunk.ts';
-import type { MonitorKey, Results } from './reading.ts';
+import type { Check } from './check.ts';
+import { hourMs, hourOf } from './chunk.ts';
+import { createResults, type MonitorKey, noUnsealedHours, type Results } from './reading.ts';
 import type { Series, SeriesRow } from './series.ts';
 import {
   countCheck,
@@ -18,7 +18,7 @@ import {
 } from './summary.ts';
 
 /**
- * Rows of days (`daily_rollups`): one a monitor and day, made from its chunks once the day is over,
+ * Rows of days (`days`): one a monitor and day, made from its chunks once the day is over,
  * and again when one of them changes. The database marks such days. A day without a row is read from
  * single checks. A row outlives its chunks: one that is made again counts no fewer checks.
  */
@@ -30,7 +30,6 @@ const settledMs = hourMs;
 const againMs = 600_000;
 
 type Mark = { readonly day: Date; readonly monitor_key: number };
-type ChunkRow = { readonly monitor_key: number; readonly at: Date; readonly data: Uint8Array };
 
 /** Makes the rows of some marked days. False when no mark waits. */
 export async function makeDays(
@@ -67,18 +66,13 @@ async function makeDay(
   monitors: readonly number[],
   log: Log,
 ): Promise<void> {
-  const chunks = await chunksOfDay(sql, day, monitors);
-  const checks = new Map<number, readonly Check[]>();
-  for (const [monitor, some] of Map.groupBy(chunks, ({ monitor_key }) => monitor_key))
-    checks.set(
-      monitor,
-      checksIn(some, (at, fault) =>
-        log.error({ monitor_key: monitor, at, fault }, 'a chunk of results is damaged'),
-      ),
-    );
+  const stored = createResults({ unsealed: noUnsealedHours, log });
+  const windows = monitors.map((key) => ({ key, partition: 0, from: day, to: day + dayMs }));
+  const read = await stored.within(sql, windows);
+  const checks = new Map(monitors.map((monitor, nth) => [monitor, read[nth] ?? []]));
   const placeSeenBy = await placesByMonitor(sql, checks);
   const before = await sql<{ monitor_key: number; whole: Uint8Array }[]>`
-    select monitor_key, whole from daily_rollups
+    select monitor_key, whole from days
     where day = ${dateOf(day)} and monitor_key = any(${[...checks.keys()]}::bigint[])`;
   const counted = new Map(before.map(({ monitor_key, whole }) => [monitor_key, countIn(whole)]));
   const rows = [...checks].flatMap(([monitor, all]) => {
@@ -88,7 +82,7 @@ async function makeDay(
   });
   if (rows.length === 0) return;
   await sql`
-    insert into daily_rollups (day, monitor_key, whole, hours)
+    insert into days (day, monitor_key, whole, hours)
     select ${dateOf(day)}, r.monitor_key, r.whole::bytea, r.hours::bytea
     from unnest(${rows.map(({ monitor }) => monitor)}::bigint[],
       ${rows.map(({ whole }) => bytesText(whole))}::text[],
@@ -97,40 +91,13 @@ async function makeDay(
     where not exists (select 1 from forgotten_monitors f where f.monitor_key = r.monitor_key)
     on conflict (day, monitor_key) do update
     set whole = excluded.whole, hours = excluded.hours
-    where (daily_rollups.whole, daily_rollups.hours) <> (excluded.whole, excluded.hours)`;
+    where (days.whole, days.hours) <> (excluded.whole, excluded.hours)`;
 }
 
 /** How many checks cells count; 0 of damaged ones. */
 function countIn(cells: Uint8Array): number {
   const sum = emptySummary();
   return readCells(cells, () => sum) === null ? sum.ok + sum.failed + sum.unknown : 0;
-}
-
-/** In order of monitor and time. */
-function chunksOfDay(
-  sql: Queryable,
-  day: number,
-  monitors: readonly number[],
-): Promise<ChunkRow[]> {
-  return sql<ChunkRow[]>`
-  select monitor_key, at, data from chunks
-  where monitor_key = any(${monitors}::bigint[])
-    and at >= ${new Date(day)} and at < ${new Date(day + dayMs)}
-  order by monitor_key, at`;
-}
-
-/** The checks of a monitor; a damaged chunk is reported, and gives what is readable of it. */
-function checksIn(
-  chunks: readonly ChunkRow[],
-  report: (at: string, fault: string) => void,
-): readonly Check[] {
-  return unionOf(
-    ...chunks.map(({ at, data }) => {
-      const { checks, fault } = readChunk(at.getTime(), data);
-      if (fault !== null) report(at.toISOString(), fault);
-      return checks;
-    }),
-  );
 }
 
 /**
@@ -194,7 +161,7 @@ async function countWindow(
   summaryOf: (place: string, at: number) => Summary,
 ): Promise<void> {
   const rows = await sql<{ day: Date; cells: Uint8Array }[]>`
-    select day, ${sql(cells)} as cells from daily_rollups
+    select day, ${sql(cells)} as cells from days
     where monitor_key = ${monitor.key} and day = any(array(
       select generate_series(${dateOf(from)}::date, ${dateOf(to - 1)}::date, '1 day')::date))`;
   const read = new Set<number>();
@@ -332,5 +299,5 @@ function tenthsOf(ms: number | null): number | null {
 
 /** Deletes the rows of days before this time. */
 export async function forgetDays(sql: Queryable, before: number): Promise<void> {
-  await sql`delete from daily_rollups where day < ${dateOf(before)}`;
+  await sql`delete from days where day < ${dateOf(before)}`;
 }

@@ -7,7 +7,7 @@ import {
   makeJournalHours,
 } from '../../coordinator/results/journal.ts';
 import { packBatch } from '../../coordinator/results/packed-batch.ts';
-import { makeResultDays } from '../../coordinator/results/table.ts';
+import { makeResultDays } from '../../coordinator/results/retention.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { batchText, passText, readBatch } from '../../shared/bus/batch.ts';
 import { eventually } from '../support/eventually.ts';

@@ -8,7 +8,7 @@ import {
   type Results,
   type UnsealedHours,
 } from '../../coordinator/results/reading.ts';
-import { makeResultDays } from '../../coordinator/results/table.ts';
+import { makeResultDays } from '../../coordinator/results/retention.ts';
 import { createLog } from '../../shared/base/log.ts';
 
 /** The reader of a database whose checks are in chunks, unless unsealed hours are given. */

@@ -4,7 +4,7 @@ import { newShareText, shareFingerprint } from '../../coordinator/incidents/shar
 import { insertWindow } from '../../coordinator/maintenance/queries.ts';
 import { draftWindow } from '../../coordinator/maintenance/window.ts';
 import { hashPassword } from '../../coordinator/people/secrets.ts';
-import { makeResultDays } from '../../coordinator/results/table.ts';
+import { makeResultDays } from '../../coordinator/results/retention.ts';
 import type { Moment } from '../../shared/api/moment.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { partitionOf } from '../../shared/bus/subjects.ts';

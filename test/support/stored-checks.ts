@@ -5,7 +5,7 @@ import { dayMs, makeDays } from '../../coordinator/results/days.ts';
 import { insertJournal, makeJournalHours } from '../../coordinator/results/journal.ts';
 import { packBatch } from '../../coordinator/results/packed-batch.ts';
 import { createResults, noUnsealedHours } from '../../coordinator/results/reading.ts';
-import { makeResultDays } from '../../coordinator/results/table.ts';
+import { makeResultDays } from '../../coordinator/results/retention.ts';
 import { createUnsealedHours } from '../../coordinator/results/unsealed-hours.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import { newId } from '../../shared/base/crypto.ts';

@@ -1075,7 +1075,7 @@ alter table chunks alter column data set storage external;
 -- A monitor's day by hour and place, with sketches of its response times
 -- (coordinator/results/summary.ts). By day first: a day's rows are made one after the other and
 -- deleted together, and a year of a monitor is 365 short searches either way.
-create table daily_rollups (
+create table days (
   day date not null,
   monitor_key bigint not null,
   -- By place: the whole day, which a year is read from; and by the hour.
@@ -1083,8 +1083,8 @@ create table daily_rollups (
   hours bytea not null,
   primary key (day, monitor_key)
 ) with (toast_tuple_target='8160', autovacuum_vacuum_insert_scale_factor='0', autovacuum_vacuum_insert_threshold='10000', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='10000');
-alter table daily_rollups alter column whole set storage external;
-alter table daily_rollups alter column hours set storage external;
+alter table days alter column whole set storage external;
+alter table days alter column hours set storage external;
 
 -- Days of monitors whose chunks changed since their row was made.
 create table stale_days (

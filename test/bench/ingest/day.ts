@@ -10,7 +10,7 @@ import {
   makeJournalHours,
 } from '../../../coordinator/results/journal.ts';
 import { packBatch } from '../../../coordinator/results/packed-batch.ts';
-import { makeResultDays } from '../../../coordinator/results/table.ts';
+import { makeResultDays } from '../../../coordinator/results/retention.ts';
 import { createUnsealedHours } from '../../../coordinator/results/unsealed-hours.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import type { Log } from '../../../shared/base/log.ts';

@@ -14,7 +14,7 @@ import {
 import { connect, type Sql } from '../../../coordinator/database/connect.ts';
 import { operate } from '../../../coordinator/operator/operate.ts';
 import { hourOf } from '../../../coordinator/results/chunk.ts';
-import { makeResultDays } from '../../../coordinator/results/table.ts';
+import { makeResultDays } from '../../../coordinator/results/retention.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { storeChecks } from '../../support/checks.ts';
 import { createTestOrganisation, testSecretKey } from '../../support/people.ts';

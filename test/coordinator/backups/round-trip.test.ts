@@ -9,7 +9,7 @@ import { connect, type Sql } from '../../../coordinator/database/connect.ts';
 import { hourMs } from '../../../coordinator/results/chunk.ts';
 import { dayMs, makeDays, yearSeries } from '../../../coordinator/results/days.ts';
 import { insertJournal, makeJournalHours } from '../../../coordinator/results/journal.ts';
-import { makeResultDays } from '../../../coordinator/results/table.ts';
+import { makeResultDays } from '../../../coordinator/results/retention.ts';
 import { readSealing, sealEpochOf } from '../../../coordinator/secrets/keys.ts';
 import { handOn } from '../../../coordinator/webhooks/delivery-queries.ts';
 import { insertWebhook } from '../../../coordinator/webhooks/queries.ts';

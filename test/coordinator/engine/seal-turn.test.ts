@@ -15,7 +15,7 @@ import {
 } from '../../../coordinator/results/journal.ts';
 import { packBatch } from '../../../coordinator/results/packed-batch.ts';
 import { createResults } from '../../../coordinator/results/reading.ts';
-import { makeResultDays } from '../../../coordinator/results/table.ts';
+import { makeResultDays } from '../../../coordinator/results/retention.ts';
 import { createUnsealedHours } from '../../../coordinator/results/unsealed-hours.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';

@@ -7,7 +7,7 @@ import {
 } from '../../../coordinator/health/service-record.ts';
 import { sayOutageFalse } from '../../../coordinator/operator/contract.ts';
 import { writeDropped } from '../../../coordinator/probes/queries.ts';
-import { makeResultDays } from '../../../coordinator/results/table.ts';
+import { makeResultDays } from '../../../coordinator/results/retention.ts';
 import { operations } from '../../../shared/api/index.ts';
 import { rawInput } from '../../../shared/api/operation.ts';
 import { newId } from '../../../shared/base/crypto.ts';

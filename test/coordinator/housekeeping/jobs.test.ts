@@ -153,7 +153,7 @@ describe('the housekeeper', () => {
       kept,
       isLeader: () => true,
     });
-    const stored = () => sql`select day from daily_rollups`;
+    const stored = () => sql`select day from days`;
     await housekeeper.tick();
     expect(await stored()).toEqual([{ day: new Date(noon - day / 2) }]);
     now += 400 * day;

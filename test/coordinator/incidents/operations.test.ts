@@ -5,7 +5,7 @@ import {
 } from '../../../coordinator/incidents/contract.ts';
 import { freezeSamples } from '../../../coordinator/incidents/sample-queries.ts';
 import { lastDowns } from '../../../coordinator/incidents/writes.ts';
-import { dropResultDays, makeResultDays } from '../../../coordinator/results/table.ts';
+import { dropResultDays, makeResultDays } from '../../../coordinator/results/retention.ts';
 import {
   acknowledgeIncident,
   assignIncident,

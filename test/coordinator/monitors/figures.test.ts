@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { figuresText } from '../../../coordinator/api/document-words.ts';
 import { listMonitorFigures } from '../../../coordinator/monitors/contract.ts';
-import { makeResultDays } from '../../../coordinator/results/table.ts';
+import { makeResultDays } from '../../../coordinator/results/retention.ts';
 import { operations } from '../../../shared/api/index.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import type { Outcome } from '../../../shared/checks/result.ts';

@@ -11,7 +11,7 @@ import {
 import { readExport } from '../../../coordinator/offboarding/contract.ts';
 import type { Check } from '../../../coordinator/results/check.ts';
 import { makeDays } from '../../../coordinator/results/days.ts';
-import { makeResultDays } from '../../../coordinator/results/table.ts';
+import { makeResultDays } from '../../../coordinator/results/retention.ts';
 import { createMaintenanceWindow } from '../../../shared/api/maintenance.ts';
 import { createMonitor, getMonitorLedger, getMonitorStatus } from '../../../shared/api/monitors.ts';
 import { getMonitorResults } from '../../../shared/api/results.ts';
@@ -223,9 +223,9 @@ describe('ledger', () => {
       await bench.sql.begin((transaction) =>
         makeDays(transaction, { now: now + day, batchSize: 10, log }),
       );
-      expect(
-        await bench.sql`select 1 from daily_rollups where day = ${iso(at).slice(0, 10)}`,
-      ).toHaveLength(1);
+      expect(await bench.sql`select 1 from days where day = ${iso(at).slice(0, 10)}`).toHaveLength(
+        1,
+      );
       expect(await seen()).toEqual(before);
       expect(await seen('1y')).toEqual(year);
     });
@@ -292,7 +292,7 @@ describe('ledger', () => {
         ],
       };
       expect(await exportAll()).toContainEqual(figures);
-      await bench.sql`update daily_rollups set hours = set_byte(hours, 9, get_byte(hours, 9) # 1)
+      await bench.sql`update days set hours = set_byte(hours, 9, get_byte(hours, 9) # 1)
         where monitor_key = ${key}`;
       const report = vi.spyOn(bench.results, 'reportDay');
       expect(await exportAll()).toContainEqual(figures);

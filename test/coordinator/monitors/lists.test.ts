@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { listDashboard } from '../../../coordinator/monitors/contract.ts';
-import { makeResultDays } from '../../../coordinator/results/table.ts';
+import { makeResultDays } from '../../../coordinator/results/retention.ts';
 import { search } from '../../../coordinator/search/contract.ts';
 import { createGroup, getGroup, listGroups, updateGroup } from '../../../shared/api/groups.ts';
 import {

@@ -3,7 +3,7 @@ import { connect, type Sql } from '../../../coordinator/database/connect.ts';
 import { listenTo } from '../../../coordinator/database/listen.ts';
 import { type MonitorHistory, statusOf, uptimeOf } from '../../../coordinator/monitors/status.ts';
 import { markSeen } from '../../../coordinator/monitors/status-queries.ts';
-import { makeResultDays } from '../../../coordinator/results/table.ts';
+import { makeResultDays } from '../../../coordinator/results/retention.ts';
 import { createMaintenanceWindow } from '../../../shared/api/maintenance.ts';
 import { createMonitor, getMonitorStatus, updateMonitor } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/crypto.ts';

@@ -8,7 +8,7 @@ import {
   endOrganisation,
   undoEnding,
 } from '../../../coordinator/offboarding/deletion.ts';
-import { forgetMonitors } from '../../../coordinator/results/table.ts';
+import { forgetMonitors } from '../../../coordinator/results/retention.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { seedDemo } from '../../support/demo.ts';
 import { testLog } from '../../support/network.ts';

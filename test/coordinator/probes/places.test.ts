@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { makeResultDays } from '../../../coordinator/results/table.ts';
+import { makeResultDays } from '../../../coordinator/results/retention.ts';
 import { batchMonitors, createMonitor, updateMonitor } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { listAudit } from '../../../shared/api/organisations.ts';

@@ -39,7 +39,7 @@ beforeAll(async () => {
 });
 
 beforeEach(async () => {
-  await sql`truncate chunks, stale_days, daily_rollups`;
+  await sql`truncate chunks, stale_days, days`;
 });
 
 /** The checks of an hour by the probes of this test. */
@@ -118,16 +118,16 @@ describe('rows of days', () => {
     expect(rows.filter(({ continent }) => continent === 'Asia').map(({ slot }) => slot)).toEqual([
       0, 1,
     ]);
-    expect((await sql`select 1 from daily_rollups`).length).toBe(4);
+    expect((await sql`select 1 from days`).length).toBe(4);
   });
 
   test('are made again when a chunk changes, and only then change', async () => {
     await store(1, day, hourOf(day));
     await make();
-    const [before] = await sql`select hours, xmin from daily_rollups`;
+    const [before] = await sql`select hours, xmin from days`;
     await store(1, day, hourOf(day));
     await make(Date.now() + 2 * dayMs);
-    expect((await sql`select hours, xmin from daily_rollups`)[0]).toEqual(before);
+    expect((await sql`select hours, xmin from days`)[0]).toEqual(before);
     await store(1, day, hourOf(day, 30_000));
     expect(await marks()).toHaveLength(1);
     await make();
@@ -169,7 +169,7 @@ describe('rows of days', () => {
     await sql`insert into forgotten_monitors (monitor_id, monitor_key) values (${newId()}, 9)`;
     await make();
     await sql`delete from forgotten_monitors`;
-    expect(await sql`select 1 from daily_rollups`).toEqual([]);
+    expect(await sql`select 1 from days`).toEqual([]);
   });
 
   test('have what is readable of a damaged chunk, whose key is logged', async () => {
@@ -191,7 +191,7 @@ describe('rows of days', () => {
   test('never count fewer checks than the row that is there', async () => {
     await store(1, day, hourOf(day));
     await make();
-    const seen = () => sql`select hours, whole, xmin from daily_rollups`;
+    const seen = () => sql`select hours, whole, xmin from days`;
     const before = await seen();
     await sql`update chunks set data = substr(data, 1, 40)`;
     await make(Date.now() + 2 * dayMs);
@@ -208,11 +208,11 @@ describe('rows of days', () => {
   test('are mended when a part of them is damaged', async () => {
     await store(1, day, hourOf(day));
     await make();
-    const before = await sql`select hours, whole from daily_rollups`;
-    await sql`update daily_rollups set whole = substr(whole, 1, 40)`;
+    const before = await sql`select hours, whole from days`;
+    await sql`update days set whole = substr(whole, 1, 40)`;
     await store(1, day, hourOf(day));
     await make();
-    expect(await sql`select hours, whole from daily_rollups`).toEqual(before);
+    expect(await sql`select hours, whole from days`).toEqual(before);
   });
 
   test('are deleted after their time', async () => {
@@ -220,7 +220,7 @@ describe('rows of days', () => {
     await store(1, day + dayMs, hourOf(day + dayMs));
     await make();
     await forgetDays(sql, day + dayMs + 5 * hourMs);
-    expect(await sql`select day from daily_rollups`).toEqual([{ day: new Date(day + dayMs) }]);
+    expect(await sql`select day from days`).toEqual([{ day: new Date(day + dayMs) }]);
   });
 
   test('a mark that is made while its row is in the making stays for the next time', async () => {
@@ -274,7 +274,7 @@ describe('a year', () => {
     const days = [0, 1, 2, 3, 4];
     for (const nth of days) await store(1, day + nth * dayMs, hourOf(day + nth * dayMs));
     await make();
-    await sql`delete from daily_rollups where day in ('2026-10-21', '2026-10-23')`;
+    await sql`delete from days where day in ('2026-10-21', '2026-10-23')`;
     expect(ofAsia(await series(1, day, day + 8 * dayMs))).toEqual(
       days.map((nth) => [nth, 20, true]),
     );
@@ -283,7 +283,7 @@ describe('a year', () => {
   test('reads a day whose row is damaged from its checks, and logs it', async () => {
     for (const nth of [0, 1, 2]) await store(1, day + nth * dayMs, hourOf(day + nth * dayMs));
     await make();
-    await sql`update daily_rollups set whole = substr(whole, 1, 40) where day = '2026-10-21'`;
+    await sql`update days set whole = substr(whole, 1, 40) where day = '2026-10-21'`;
     const lines: unknown[] = [];
     const read = await series(1, day, day + 3 * dayMs, 86_400, recorded(lines));
     expect(lines).toEqual([
@@ -299,7 +299,7 @@ describe('a year', () => {
   test('has percentiles of today and yesterday before they have a row', async () => {
     await store(1, day, hourOf(day));
     await make();
-    await sql`delete from daily_rollups`;
+    await sql`delete from days`;
     await store(1, day + dayMs, hourOf(day + dayMs));
     const { rows, whole } = await series(1, day - 5 * dayMs, day + 2 * dayMs);
     expect(rows.map(({ slot, ok, median }) => [slot, ok, median !== null])).toEqual(

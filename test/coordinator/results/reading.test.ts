@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { type Check, unionOf } from '../../../coordinator/results/check.ts';
 import { chunksOf } from '../../../coordinator/results/chunk.ts';
 import { createResults, noUnsealedHours } from '../../../coordinator/results/reading.ts';
-import { makeResultDays } from '../../../coordinator/results/table.ts';
+import { makeResultDays } from '../../../coordinator/results/retention.ts';
 import { minuteChecks } from '../../support/checks.ts';
 import { ownDatabase } from '../../support/services.ts';
 

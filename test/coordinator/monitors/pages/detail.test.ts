@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cronTime } from '../../../../coordinator/monitors/pages/heartbeat.ts';
 import { hourOf } from '../../../../coordinator/results/chunk.ts';
-import { makeResultDays } from '../../../../coordinator/results/table.ts';
+import { makeResultDays } from '../../../../coordinator/results/retention.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
 import type { Outcome } from '../../../../shared/checks/result.ts';
 import { storeChecks } from '../../../support/checks.ts';

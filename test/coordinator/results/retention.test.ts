@@ -3,7 +3,7 @@ import {
   dropResultDays,
   forgetMonitors,
   makeResultDays,
-} from '../../../coordinator/results/table.ts';
+} from '../../../coordinator/results/retention.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { ownDatabase } from '../../support/services.ts';
 
@@ -50,7 +50,7 @@ describe('results', () => {
 
   test('of a deleted monitor are deleted, and those of others stay', async () => {
     for (const key of [5, 6]) await storeAt(key, noon);
-    await sql`insert into daily_rollups (day, monitor_key, whole, hours)
+    await sql`insert into days (day, monitor_key, whole, hours)
       select day, key, '', '' from unnest('{2026-01-01,2026-11-01}'::date[]) day, unnest('{5,6}'::int[]) key`;
     await sql`insert into stale_days (day, monitor_key) values ('2026-11-01', 5), ('2026-11-02', 6)`;
     await sql`insert into forgotten_monitors (monitor_key, monitor_id) values (5, ${newId()})`;
@@ -61,7 +61,7 @@ describe('results', () => {
     ]);
     // Two days, the one that is stale, and the one of the chunk.
     expect(
-      await sql`select monitor_key from daily_rollups union all
+      await sql`select monitor_key from days union all
       select monitor_key from stale_days where monitor_key in (5, 6)`,
     ).toEqual([6, 6, 6, 6].map((monitor_key) => ({ monitor_key })));
   });

@@ -60,8 +60,8 @@ export async function forgetMonitors(sql: Queryable): Promise<boolean> {
   const key = next.monitor_key;
   const chunks = await sql`delete from chunks where monitor_key = ${key}`;
   // The primary key begins with the day: each day is a search of its own.
-  const days = await sql`delete from daily_rollups where monitor_key = ${key} and day = any(array(
-    select generate_series(min(day), max(day), '1 day')::date from daily_rollups))`;
+  const days = await sql`delete from days where monitor_key = ${key} and day = any(array(
+    select generate_series(min(day), max(day), '1 day')::date from days))`;
   await sql`delete from stale_days where monitor_key = ${key} and day = any(array(
     select generate_series(min(day), max(day), '1 day')::date from stale_days))`;
   const left = [chunks, days].some(({ count }) => count > 0);
