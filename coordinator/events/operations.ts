@@ -1,7 +1,6 @@
 import * as api from '../../shared/api/events.ts';
 import { nameFrom } from '../../shared/base/names.ts';
 import { handle } from '../gate/bind.ts';
-import { orNotFound } from '../gate/context.ts';
 import { monitorKey } from '../gate/records.ts';
 import { beginning, eventCursors } from './position.ts';
 import { eventJson, eventsAfter, insertDeploy } from './queries.ts';
@@ -28,8 +27,7 @@ export const listEvents = handle(api.listEvents)(
 export const createEvent = handle(api.createEvent)(
   async ({ sql, organisation, note }, { name: input, monitor }) => {
     const name = nameFrom(input);
-    if (monitor !== null)
-      orNotFound(await monitorKey(sql, organisation.id, monitor), 'monitor_not_found');
+    if (monitor !== null) await monitorKey(sql, organisation.id, monitor);
     const { id, at } = await insertDeploy(sql, organisation.id, { name, monitor });
     note({ after: { name, monitor } });
     return {

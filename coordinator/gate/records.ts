@@ -1,4 +1,5 @@
 import type { Queryable } from '../database/connect.ts';
+import { notFound, orNotFound } from './context.ts';
 import type { PlanName } from './plans.ts';
 
 export type NewOrganisation = {
@@ -122,6 +123,16 @@ export async function monitorsAmong(
   return new Set(rows.map(({ id }) => id));
 }
 
+/** @throws Refusal when one of them is not. */
+export async function requireMonitors(
+  sql: Queryable,
+  organisation: string,
+  ids: readonly string[],
+): Promise<void> {
+  if ((await monitorsAmong(sql, organisation, ids)).size < new Set(ids).size)
+    throw notFound('monitor_not_found');
+}
+
 type MonitorKey = { readonly key: number; readonly partition: number };
 
 /** The running number that large tables use for it, and its partition. */
@@ -129,10 +140,10 @@ export async function monitorKey(
   sql: Queryable,
   organisation: string,
   id: string,
-): Promise<MonitorKey | undefined> {
+): Promise<MonitorKey> {
   const [row] = await sql<MonitorKey[]>`select key, partition from monitors
     where organisation_id = ${organisation} and id = ${id}`;
-  return row;
+  return orNotFound(row, 'monitor_not_found');
 }
 
 export async function createdAt(sql: Queryable, id: string): Promise<Date> {

@@ -3,7 +3,7 @@ import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { descriptionFrom, nameFrom } from '../../shared/base/names.ts';
 import { handle } from '../gate/bind.ts';
-import { AlternateStatus, type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
+import { AlternateStatus, type InOrganisation } from '../gate/context.ts';
 import { beforeAll, pageOf } from '../gate/cursors.ts';
 import { enforceLimit } from '../gate/plans.ts';
 import { externalIdFrom } from '../monitors/model.ts';
@@ -17,12 +17,12 @@ import {
   groupCalled,
   groupNamed,
   groupPage,
-  groupsAmong,
   groupsByName,
   groupUses,
   insertGroups,
   monitorsOutside,
   removeGroup,
+  requireGroups,
   updateGroups,
 } from './queries.ts';
 
@@ -124,7 +124,7 @@ export const createGroup = handle(api.createGroup)(async (context, input) => {
   enforceLimit('groups', organisation.plan, await countGroups(sql, organisation.id));
   const id = newId();
   await insertGroups(sql, organisation.id, [{ id, name, description, external_id }]);
-  return groupJson(orNotFound(await groupById(sql, organisation.id, id), 'group_not_found'), now);
+  return groupJson(await groupById(sql, organisation.id, id), now);
 });
 
 /**
@@ -132,13 +132,12 @@ export const createGroup = handle(api.createGroup)(async (context, input) => {
  * 26).
  */
 export const deleteGroup = handle(api.deleteGroup)(async ({ sql, organisation }, { group_id }) => {
-  if (!(await groupsAmong(sql, organisation.id, [group_id])).has(group_id))
-    throw notFound('group_not_found');
+  await requireGroups(sql, organisation.id, [group_id]);
   await removeGroup(sql, organisation.id, group_id);
 });
 
 export const getGroup = handle(api.getGroup)(async ({ sql, organisation, now }, { group_id }) =>
-  groupJson(orNotFound(await groupById(sql, organisation.id, group_id), 'group_not_found'), now),
+  groupJson(await groupById(sql, organisation.id, group_id), now),
 );
 
 export const listGroupStatuses = handle(contract.listGroupStatuses)(
@@ -164,8 +163,7 @@ export const listGroups = handle(api.listGroups)(
 
 export const listMonitorsOutside = handle(contract.listMonitorsOutside)(
   async ({ sql, organisation }, { group_id }) => {
-    if (!(await groupsAmong(sql, organisation.id, [group_id])).has(group_id))
-      throw notFound('group_not_found');
+    await requireGroups(sql, organisation.id, [group_id]);
     return { items: await monitorsOutside(sql, organisation.id, group_id) };
   },
 );
@@ -176,17 +174,14 @@ export const showGroup = handle(contract.showGroup)(
       groupById(sql, organisation.id, group_id),
       groupUses(sql, organisation.id, group_id, now),
     ]);
-    return { ...groupJson(orNotFound(row, 'group_not_found'), now), ...uses };
+    return { ...groupJson(row, now), ...uses };
   },
 );
 
 export const updateGroup = handle(api.updateGroup)(async (context, input) =>
   changeGroup(
     context,
-    orNotFound(
-      await groupById(context.sql, context.organisation.id, input.group_id),
-      'group_not_found',
-    ),
+    await groupById(context.sql, context.organisation.id, input.group_id),
     input,
   ),
 );

@@ -2,6 +2,7 @@ import { folded } from '../../shared/base/names.ts';
 import type { Queryable } from '../database/connect.ts';
 import { limited } from '../database/sql.ts';
 import { insertRows, namesOf, updateRows } from '../database/table.ts';
+import { notFound, orNotFound } from '../gate/context.ts';
 import type { Status } from '../monitors/status.ts';
 import type { OpenWarning } from '../warnings/model.ts';
 import { warningsOfGroup } from '../warnings/queries.ts';
@@ -59,12 +60,12 @@ export async function groupById(
   sql: Queryable,
   organisation: string,
   id: string,
-): Promise<GroupRow | undefined> {
+): Promise<GroupRow> {
   const [row] = await sql<
     GroupRow[]
   >`select ${groupRow(sql)} from groups g where g.organisation_id = ${organisation}
     and g.id = ${id}`;
-  return row;
+  return orNotFound(row, 'group_not_found');
 }
 
 /** Every group to choose from, by name; also for statements. */
@@ -178,6 +179,16 @@ export async function groupsAmong(
     select id from groups where organisation_id = ${organisation}
       and id = any(${ids}::uuid[])`;
   return new Set(rows.map(({ id }) => id));
+}
+
+/** @throws Refusal when one of them is not. */
+export async function requireGroups(
+  sql: Queryable,
+  organisation: string,
+  ids: readonly string[],
+): Promise<void> {
+  if ((await groupsAmong(sql, organisation, ids)).size < new Set(ids).size)
+    throw notFound('group_not_found');
 }
 
 /** By name, a page from an offset. */

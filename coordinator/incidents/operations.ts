@@ -10,7 +10,7 @@ import { windowOf } from '../core/uptime.ts';
 import { handle } from '../gate/bind.ts';
 import { type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
-import { monitorsAmong } from '../gate/records.ts';
+import { requireMonitors } from '../gate/records.ts';
 import { uptimeOf, uptimeWithout } from '../monitors/status.ts';
 import { monitorHistories } from '../monitors/status-queries.ts';
 import { memberByEmail, ownName } from '../people/queries.ts';
@@ -306,8 +306,7 @@ type ListInput = Omit<InputOf<typeof api.listIncidents>, 'limit' | 'cursor'>;
 /** The filter of a list, and the names that its cursors are bound to. */
 async function filterOf({ sql, organisation, now }: InOrganisation, input: ListInput) {
   const { state, monitor, layer, acknowledged, acknowledged_by, days } = input;
-  if (monitor !== null && !(await monitorsAmong(sql, organisation.id, [monitor])).has(monitor))
-    throw notFound('monitor_not_found');
+  if (monitor !== null) await requireMonitors(sql, organisation.id, [monitor]);
   const since = windowOf(days, now).from;
   return {
     filter: { state, monitor, layer, acknowledged, acknowledged_by, since },

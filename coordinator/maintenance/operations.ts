@@ -2,11 +2,11 @@ import * as api from '../../shared/api/maintenance.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { handle } from '../gate/bind.ts';
-import { type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
+import { type InOrganisation, notFound } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import { enforceLimit, mayOccur } from '../gate/plans.ts';
-import { monitorsAmong } from '../gate/records.ts';
-import { groupsAmong } from '../groups/queries.ts';
+import { requireMonitors } from '../gate/records.ts';
+import { groupsAmong, requireGroups } from '../groups/queries.ts';
 import * as contract from './contract.ts';
 import {
   changeWindow,
@@ -60,10 +60,8 @@ export async function coveredFrom(
     monitors.filter((each) => !were.has(each)),
     groups.filter((each) => !groupsWere.has(each)),
   ];
-  if ((await monitorsAmong(sql, organisation.id, newMonitors)).size < newMonitors.length)
-    throw notFound('monitor_not_found');
-  if ((await groupsAmong(sql, organisation.id, newGroups)).size < newGroups.length)
-    throw notFound('group_not_found');
+  await requireMonitors(sql, organisation.id, newMonitors);
+  await requireGroups(sql, organisation.id, newGroups);
   return { monitors, groups };
 }
 
@@ -126,10 +124,7 @@ export const createMaintenanceWindow = handle(api.createMaintenanceWindow)(
     enforceLimit('windows', organisation.plan, await countWindows(sql, organisation.id, now));
     const id = newId();
     await insertWindow(sql, { id, organisation: organisation.id, draft, ...covered }, now);
-    return windowJson(
-      orNotFound(await windowById(sql, organisation.id, id), 'maintenance_window_not_found'),
-      now,
-    );
+    return windowJson(await windowById(sql, organisation.id, id), now);
   },
 );
 
@@ -154,10 +149,7 @@ export const deleteMaintenanceWindow = handle(api.deleteMaintenanceWindow)(
 /** Alerts that it held are sent when due (rule 25). */
 export const endMaintenanceNow = handle(api.endMaintenanceNow)(
   async ({ sql, organisation, now, note }, { window_id }) => {
-    const before = orNotFound(
-      await lockedWindow(sql, organisation.id, window_id),
-      'maintenance_window_not_found',
-    );
+    const before = await lockedWindow(sql, organisation.id, window_id);
     if (stateAt(before, now) !== 'running')
       throw new Refusal('window_invalid', 'It does not run now; there is nothing to end.');
     const { name, rrule, schedule, monitors, groups } = before;
@@ -173,10 +165,7 @@ export const endMaintenanceNow = handle(api.endMaintenanceNow)(
         now,
       );
     else await cutWindow(sql, before, now);
-    const after = orNotFound(
-      await windowById(sql, organisation.id, before.id),
-      'maintenance_window_not_found',
-    );
+    const after = await windowById(sql, organisation.id, before.id);
     note({ before: windowNoted(before), after: windowNoted(after) });
     return windowJson(after, now);
   },
@@ -184,10 +173,7 @@ export const endMaintenanceNow = handle(api.endMaintenanceNow)(
 
 export const getMaintenanceWindow = handle(api.getMaintenanceWindow)(
   async ({ sql, organisation, now }, { window_id }) =>
-    windowJson(
-      orNotFound(await windowById(sql, organisation.id, window_id), 'maintenance_window_not_found'),
-      now,
-    ),
+    windowJson(await windowById(sql, organisation.id, window_id), now),
 );
 
 export const listMaintenanceByTime = handle(contract.listMaintenanceByTime)(
@@ -247,8 +233,7 @@ export const previewMaintenanceWindow = handle(api.previewMaintenanceWindow)(
     const zone =
       window === null
         ? zoneFrom(input, organisation)
-        : orNotFound(await windowById(sql, organisation.id, window), 'maintenance_window_not_found')
-            .time_zone;
+        : (await windowById(sql, organisation.id, window)).time_zone;
     const { schedule } = draftWindow(
       { name: null, ...input, rrule: input.rrule?.trim() === '' ? null : input.rrule },
       zone,
@@ -261,10 +246,7 @@ export const previewMaintenanceWindow = handle(api.previewMaintenanceWindow)(
 
 export const showMaintenanceWindow = handle(contract.showMaintenanceWindow)(
   async ({ sql, organisation, now }, { window_id }) => {
-    const row = orNotFound(
-      await windowById(sql, organisation.id, window_id),
-      'maintenance_window_not_found',
-    );
+    const row = await windowById(sql, organisation.id, window_id);
     const [names, ended] = await Promise.all([
       coveredNames(sql, organisation.id, row.id),
       lastEnded(sql, row.id, now),
@@ -282,10 +264,7 @@ export const showMaintenanceWindow = handle(contract.showMaintenanceWindow)(
 
 export const startMaintenanceNow = handle(api.startMaintenanceNow)(
   async ({ sql, organisation, now, note }, { window_id }) => {
-    const before = orNotFound(
-      await lockedWindow(sql, organisation.id, window_id),
-      'maintenance_window_not_found',
-    );
+    const before = await lockedWindow(sql, organisation.id, window_id);
     const state = stateAt(before, now);
     if (state === 'running')
       throw new Refusal('window_invalid', 'It runs already; there is nothing to begin.');
@@ -320,10 +299,7 @@ export const startMaintenanceNow = handle(api.startMaintenanceNow)(
       enforceLimit('windows', organisation.plan, await countWindows(sql, organisation.id, now));
       await insertWindow(sql, { id, organisation: organisation.id, draft, monitors, groups }, now);
     }
-    const after = orNotFound(
-      await windowById(sql, organisation.id, id),
-      'maintenance_window_not_found',
-    );
+    const after = await windowById(sql, organisation.id, id);
     note(
       isMoved
         ? { before: windowNoted(before), after: windowNoted(after) }
@@ -340,10 +316,7 @@ export const startMaintenanceNow = handle(api.startMaintenanceNow)(
 export const updateMaintenanceWindow = handle(api.updateMaintenanceWindow)(
   async (context, input) => {
     const { sql, organisation, now, note } = context;
-    const before = orNotFound(
-      await lockedWindow(sql, organisation.id, input.window_id),
-      'maintenance_window_not_found',
-    );
+    const before = await lockedWindow(sql, organisation.id, input.window_id);
     const draft = changedWindow(before, input);
     if (!isSameSchedule(before.schedule, draft.schedule)) {
       refuseOver(draft.schedule, now);
@@ -360,10 +333,7 @@ export const updateMaintenanceWindow = handle(api.updateMaintenanceWindow)(
         ? named
         : await coveredFrom(context, named, before);
     await changeWindow(sql, organisation.id, before, { draft, ...covered }, now);
-    const after = orNotFound(
-      await windowById(sql, organisation.id, before.id),
-      'maintenance_window_not_found',
-    );
+    const after = await windowById(sql, organisation.id, before.id);
     note({ before: windowNoted(before), after: windowNoted(after) });
     return windowJson(after, now);
   },

@@ -4,6 +4,7 @@ import type { Caused } from '../core/uptime.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
 import { inTransaction } from '../database/sql.ts';
 import { insertRows, namesOf, updateRows } from '../database/table.ts';
+import { orNotFound } from '../gate/context.ts';
 import {
   type CoveringWindow,
   coverOf,
@@ -105,11 +106,11 @@ export async function windowById(
   sql: Queryable,
   organisation: string,
   id: string,
-): Promise<WindowRow | undefined> {
+): Promise<WindowRow> {
   const [row] = await sql<Row[]>`
     select ${shown(sql)} from maintenance_windows w where w.organisation_id = ${organisation}
       and w.id = ${id} and w.deleted_at is null`;
-  return row && shownFrom(row);
+  return shownFrom(orNotFound(row, 'maintenance_window_not_found'));
 }
 
 /** A part of a statement: how many of its windows are running or upcoming. */
@@ -393,7 +394,7 @@ export async function lockedWindow(
   sql: Queryable,
   organisation: string,
   id: string,
-): Promise<WindowRow | undefined> {
+): Promise<WindowRow> {
   await sql`select 1 from maintenance_windows where organisation_id = ${organisation} and id = ${id}
     and deleted_at is null for update`;
   return windowById(sql, organisation, id);

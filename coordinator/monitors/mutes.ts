@@ -1,6 +1,6 @@
 import * as api from '../../shared/api/monitors.ts';
 import { handle } from '../gate/bind.ts';
-import { type InOrganisation, orNotFound } from '../gate/context.ts';
+import type { InOrganisation } from '../gate/context.ts';
 import {
   endMute,
   type MonitorMute,
@@ -48,10 +48,7 @@ async function named(
   id: string,
   before: readonly MonitorMute[],
 ): Promise<void> {
-  const { name } = orNotFound(
-    await monitorForChange(sql, organisation.id, id),
-    'monitor_not_found',
-  );
+  const { name } = await monitorForChange(sql, organisation.id, id);
   note({ before: { name, muted: before.length > 0 } });
 }
 

@@ -9,11 +9,11 @@ import { type Stretch, windowOf } from '../core/uptime.ts';
 import { deploysWithin } from '../events/queries.ts';
 import type { AnswerOf } from '../gate/answer.ts';
 import { handle } from '../gate/bind.ts';
-import { AlternateStatus, type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
+import { AlternateStatus, type InOrganisation, orNotFound } from '../gate/context.ts';
 import { placedPageOf } from '../gate/cursors.ts';
 import { plans } from '../gate/plans.ts';
 import { monitorKey } from '../gate/records.ts';
-import { groupChoices, groupsAmong } from '../groups/queries.ts';
+import { groupChoices, requireGroups } from '../groups/queries.ts';
 import { newestPings } from '../heartbeats/queries.ts';
 import { monitorMutes } from '../notifications/mute-queries.ts';
 import { checkersOf, placesAmong, placesOf } from '../probes/places.ts';
@@ -90,10 +90,7 @@ async function change(
     !before && asked.patch.name === null && (await isNameUsed(sql, organisation.id, monitor.name));
   const name = isLonger ? longerName(monitor) : monitor.name;
   await writeChanges(context, [{ ...planned, monitor: { ...monitor, name } }]);
-  const row = orNotFound(
-    await monitorWithStatus(sql, context.with.results, organisation.id, id),
-    'monitor_not_found',
-  );
+  const row = await monitorWithStatus(sql, context.with.results, organisation.id, id);
   note({ ...(before ? { before: monitorJson(before) } : {}), after: monitorJson(row) });
   return monitorNow(row, now);
 }
@@ -201,7 +198,7 @@ const windows = {
 
 export const getMonitorResults = handle(resultsApi.getMonitorResults)(
   async ({ sql, organisation, now, with: { results } }, { monitor_id: id, window }) => {
-    const monitor = orNotFound(await monitorKey(sql, organisation.id, id), 'monitor_not_found');
+    const monitor = await monitorKey(sql, organisation.id, id);
     const { long_s, step_s, source } = windows[window];
     // Whole steps, so that a point is the same from one reading to the next; the last one is still
     // filling.
@@ -332,19 +329,13 @@ function iso(at: number): string {
 
 export const getMonitor = handle(api.getMonitor)(
   async ({ sql, organisation, now, with: { results } }, { monitor_id }) =>
-    monitorNow(
-      orNotFound(
-        await monitorWithStatus(sql, results, organisation.id, monitor_id),
-        'monitor_not_found',
-      ),
-      now,
-    ),
+    monitorNow(await monitorWithStatus(sql, results, organisation.id, monitor_id), now),
 );
 
 /** The only place that reads a heartbeat's token; the API never returns it. */
 export const getPingAddress = handle(contract.getPingAddress)(
   async ({ sql, organisation, with: { secrets, baseUrl } }, { monitor_id: id }) => {
-    const { type } = orNotFound(await monitorById(sql, organisation.id, id), 'monitor_not_found');
+    const { type } = await monitorById(sql, organisation.id, id);
     const box = await pingTokenBox(sql, organisation.id, id);
     if (box === undefined)
       throw new Refusal(
@@ -396,8 +387,7 @@ export const listMonitors = handle(api.listMonitors)(
     const { id: of } = organisation;
     const { status, type, group, enabled, warning, external_id } = filter;
     const [text, tag] = [filter.text ?? '', filter.tag?.trim().toLowerCase() ?? null];
-    if (group !== null && !(await groupsAmong(sql, of, [group])).has(group))
-      throw notFound('group_not_found');
+    if (group !== null) await requireGroups(sql, of, [group]);
     return placedPageOf(
       cursors,
       ['monitors', of, sort, status, type, group, enabled, tag, warning, external_id, text],
@@ -417,7 +407,7 @@ export const listMonitors = handle(api.listMonitors)(
 
 export const getMonitorPings = handle(resultsApi.getMonitorPings)(
   async ({ sql, organisation, with: { cursors } }, { monitor_id: id, limit, cursor }) => {
-    const { type } = orNotFound(await monitorById(sql, organisation.id, id), 'monitor_not_found');
+    const { type } = await monitorById(sql, organisation.id, id);
     if (type !== 'heartbeat')
       throw new Refusal(
         'not_a_heartbeat',
@@ -439,7 +429,7 @@ export const getMonitorPings = handle(resultsApi.getMonitorPings)(
  */
 export const rotatePingAddress = handle(contract.rotatePingAddress)(
   async ({ sql, organisation, now, with: { secrets, baseUrl } }, { monitor_id: id, overlap_s }) => {
-    const { type } = orNotFound(await monitorById(sql, organisation.id, id), 'monitor_not_found');
+    const { type } = await monitorById(sql, organisation.id, id);
     const until = now + overlap_s * 1_000;
     if (!(await retirePingTokens(sql, organisation.id, id, until)))
       throw new Refusal(

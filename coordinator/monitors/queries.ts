@@ -4,6 +4,7 @@ import type { Queryable } from '../database/connect.ts';
 import { enqueueAll, type MonitorChange } from '../database/outbox.ts';
 import { searchText, utcText } from '../database/sql.ts';
 import { bytesText, insertRows, updateRows } from '../database/table.ts';
+import { orNotFound } from '../gate/context.ts';
 import { inPages } from '../gate/cursors.ts';
 import { announceAliases, followHeartbeats } from '../heartbeats/alias-queries.ts';
 import { announceKeys, forgetUnderPingKeys } from '../heartbeats/ping-key-queries.ts';
@@ -257,12 +258,12 @@ export async function monitorById(
   sql: Queryable,
   organisation: string,
   id: string,
-): Promise<MonitorRow | undefined> {
+): Promise<MonitorRow> {
   const [row] = await sql<
     MonitorRow[]
   >`select ${shown(sql)} from monitors m where m.organisation_id = ${organisation}
     and m.id = ${id}`;
-  return row;
+  return orNotFound(row, 'monitor_not_found');
 }
 
 function shown(sql: Queryable) {
@@ -275,9 +276,9 @@ export async function monitorForChange(
   sql: Queryable,
   organisation: string,
   id: string,
-): Promise<StoredMonitor | undefined> {
+): Promise<StoredMonitor> {
   const [row] = await monitorsForChange(sql, organisation, [id]);
-  return row;
+  return orNotFound(row, 'monitor_not_found');
 }
 
 /** Those with these ids, and those that programs call so, as far as there are any. */

@@ -3,6 +3,7 @@ import type { Config } from '../../shared/checks/assignment.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
 import type { Queryable } from '../database/connect.ts';
 import { escapeLike, limited, searchText, utcText, wordsOf } from '../database/sql.ts';
+import { orNotFound } from '../gate/context.ts';
 import {
   type CoverRow,
   causedCoverFrom,
@@ -436,13 +437,13 @@ export async function monitorWithStatus(
   results: Results,
   organisation: string,
   id: string,
-): Promise<MonitorWithStatus | undefined> {
+): Promise<MonitorWithStatus> {
   const rows = await sql<Omit<MonitorWithStatus, 'last_result_at'>[]>`
     select ${settings(sql)}, ${sighting(sql)}, ${withoutBeats(sql)},
       null::text as place ${from(sql, organisation)} where m.organisation_id = ${organisation}
         and m.id = ${id}`;
   const [row] = await withBeats(sql, organisation, await withNewest(sql, results, rows));
-  return row;
+  return orNotFound(row, 'monitor_not_found');
 }
 
 export type MonitorFigure = {

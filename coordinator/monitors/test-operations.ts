@@ -62,8 +62,7 @@ async function begin(
   { monitor: id, ...input }: Omit<InputOf<typeof api.createTest>, 'wait_s'>,
 ): Promise<string> {
   const { id: of, plan } = organisation;
-  const row =
-    id === null ? undefined : orNotFound(await monitorForChange(pool, of, id), 'monitor_not_found');
+  const row = id === null ? undefined : await monitorForChange(pool, of, id);
   const stored = row && {
     secrets: await openSecrets(atRest, pool, row.id, row.secrets),
     target: row.target,

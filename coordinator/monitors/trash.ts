@@ -26,7 +26,7 @@ import {
 /** Moves it into the trash; what refers to it elsewhere goes there with it. */
 export const deleteMonitor = handle(api.deleteMonitor)(async (context, { monitor_id: id }) => {
   const { sql, organisation, note } = context;
-  const row = orNotFound(await monitorForChange(sql, organisation.id, id), 'monitor_not_found');
+  const row = await monitorForChange(sql, organisation.id, id);
   note({ before: monitorJson(row) });
   await trashMonitors(sql, organisation.id, [row], await deleterOf(context));
 });
@@ -57,10 +57,7 @@ export const restoreMonitor = handle(trashApi.restoreMonitor)(
   async (context, { monitor_id: id }) => {
     const { sql, organisation, note, now } = context;
     if ((await restoreAmong(context, [id])).length === 0) throw notFound('monitor_not_found');
-    const row = orNotFound(
-      await monitorWithStatus(sql, context.with.results, organisation.id, id),
-      'monitor_not_found',
-    );
+    const row = await monitorWithStatus(sql, context.with.results, organisation.id, id);
     note({ after: monitorJson(row) });
     return monitorNow(row, now);
   },

@@ -9,17 +9,11 @@ import { countMailsTo, postMail } from '../account-mail/queries.ts';
 import type { Queryable } from '../database/connect.ts';
 import { handle } from '../gate/bind.ts';
 import { mayManage } from '../gate/caller.ts';
-import {
-  type Early,
-  type InOrganisation,
-  notFound,
-  type OrganisationScope,
-  orNotFound,
-} from '../gate/context.ts';
+import type { Early, InOrganisation, OrganisationScope } from '../gate/context.ts';
 import { beforeAll, pageOf } from '../gate/cursors.ts';
 import { enforceLimit } from '../gate/plans.ts';
-import { monitorsAmong } from '../gate/records.ts';
-import { groupsAmong } from '../groups/queries.ts';
+import { requireMonitors } from '../gate/records.ts';
+import { requireGroups } from '../groups/queries.ts';
 import { channelSecretsOf, type SecretsAtRest } from '../secrets/at-rest.ts';
 import type { ChannelsPart } from './channels.ts';
 import * as contract from './contract.ts';
@@ -102,12 +96,8 @@ export async function refuseUnknown(
     groups,
   }: { readonly monitors: readonly string[]; readonly groups: readonly string[] },
 ): Promise<void> {
-  const [existing, knownGroups] = [
-    await monitorsAmong(sql, organisation.id, monitors),
-    await groupsAmong(sql, organisation.id, groups),
-  ];
-  if (monitors.some((id) => !existing.has(id))) throw notFound('monitor_not_found');
-  if (groups.some((id) => !knownGroups.has(id))) throw notFound('group_not_found');
+  await requireMonitors(sql, organisation.id, monitors);
+  await requireGroups(sql, organisation.id, groups);
 }
 
 /** A browser that is already a recipient would show everything twice. @throws Refusal. */
@@ -254,7 +244,7 @@ export async function channelRow(
 /** Sends the question again, for a reader who missed the first mail or answered too late. */
 export const askMailbox = handle(contract.askMailbox)(async (context, { channel_id: id }) => {
   const { sql, organisation, now } = context;
-  const channel = orNotFound(await channelById(sql, organisation.id, id, now), 'channel_not_found');
+  const channel = await channelById(sql, organisation.id, id, now);
   refuseUnlessTheirs(context, channel.user_id);
   if (channel.verified_at !== null)
     throw new Refusal('channel_invalid', 'This channel is already confirmed.');
@@ -316,10 +306,7 @@ export const createChannel = handle(api.createChannel)({
     if (!isKnown) await askByMail(context, id, address);
     note({ after: { id, kind: input.kind, config: channels.shown(input.kind, config) } });
     return {
-      ...(await channelRow(
-        context,
-        orNotFound(await channelById(sql, organisation.id, id, now), 'channel_not_found'),
-      )),
+      ...(await channelRow(context, await channelById(sql, organisation.id, id, now))),
       secret,
     };
   },
@@ -406,20 +393,14 @@ async function tryIt(
 
 export const deleteChannel = handle(api.deleteChannel)(async (context, { channel_id: id }) => {
   const { sql, organisation, now, note } = context;
-  const channel = orNotFound(await channelById(sql, organisation.id, id, now), 'channel_not_found');
+  const channel = await channelById(sql, organisation.id, id, now);
   refuseUnlessTheirs(context, channel.user_id);
   await remove(sql, organisation.id, id, new Date(now));
   note({ before: { kind: channel.kind, name: channel.name } });
 });
 
 export const getChannel = handle(api.getChannel)(async (context, { channel_id: id }) =>
-  channelRow(
-    context,
-    orNotFound(
-      await channelById(context.sql, context.organisation.id, id, context.now),
-      'channel_not_found',
-    ),
-  ),
+  channelRow(context, await channelById(context.sql, context.organisation.id, id, context.now)),
 );
 
 export const listChannelKinds = handle(contract.listChannelKinds)(
@@ -453,10 +434,7 @@ export const listChannels = handle(api.listChannels)(async (context, input) => {
 export const updateChannel = handle(api.updateChannel)(async (context, input) => {
   const { sql, organisation, caller, now, note, with: instruments } = context;
   const { channels, secrets: atRest } = instruments;
-  const before = orNotFound(
-    await channelById(sql, organisation.id, input.channel_id, now),
-    'channel_not_found',
-  );
+  const before = await channelById(sql, organisation.id, input.channel_id, now);
   refuseUnlessTheirs(context, before.user_id);
   const stored = await openChannel(atRest, sql, before);
   // A secret that we generated stays, whether or not the caller sends it back.
@@ -521,10 +499,7 @@ export const updateChannel = handle(api.updateChannel)(async (context, input) =>
         : { secrets: 'others' }),
     },
   });
-  return channelRow(
-    context,
-    orNotFound(await channelById(sql, organisation.id, before.id, now), 'channel_not_found'),
-  );
+  return channelRow(context, await channelById(sql, organisation.id, before.id, now));
 });
 
 /** For the audit log: what people set. */

@@ -1,6 +1,6 @@
 import type { Queryable } from '../database/connect.ts';
 import { handle } from '../gate/bind.ts';
-import { notFound, orNotFound } from '../gate/context.ts';
+import { notFound } from '../gate/context.ts';
 import { monitorById } from '../monitors/queries.ts';
 import { isTheirs } from './channel-operations.ts';
 import * as contract from './contract.ts';
@@ -24,8 +24,7 @@ type ChannelRow = {
 export const listMonitorChannels = handle(contract.listMonitorChannels)(
   async (context, { monitor }) => {
     const { sql, organisation } = context;
-    if (monitor !== null)
-      orNotFound(await monitorById(sql, organisation.id, monitor), 'monitor_not_found');
+    if (monitor !== null) await monitorById(sql, organisation.id, monitor);
     const rows = await channelsFor(sql, organisation.id, monitor);
     return {
       items: rows.map(({ user_id, covers, chosen, ...rest }) => ({
@@ -56,7 +55,7 @@ function channelsFor(
 export const setMonitorChannels = handle(contract.setMonitorChannels)(
   async (context, { monitor_id, channels }) => {
     const { sql, organisation, note } = context;
-    orNotFound(await monitorById(sql, organisation.id, monitor_id), 'monitor_not_found');
+    await monitorById(sql, organisation.id, monitor_id);
     const rows = await channelsFor(sql, organisation.id, monitor_id);
     if (channels.some((id) => rows.every((row) => row.id !== id)))
       throw notFound('channel_not_found');

@@ -3,10 +3,10 @@ import { postMails } from '../account-mail/queries.ts';
 import type { Queryable } from '../database/connect.ts';
 import type { AnswerOf } from '../gate/answer.ts';
 import { handle } from '../gate/bind.ts';
-import { type ByAnonymous, type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
+import { type ByAnonymous, type InOrganisation, orNotFound } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import { deadLink } from '../gate/roles.ts';
-import { groupsAmong } from '../groups/queries.ts';
+import { requireGroups } from '../groups/queries.ts';
 import { writeAcknowledgement } from '../incidents/queries.ts';
 import { coverOfMonitors } from '../maintenance/queries.ts';
 import { monitorById } from '../monitors/queries.ts';
@@ -314,8 +314,7 @@ export function messageJson({
 
 export const listMessages = handle(api.listMessages)(
   async ({ sql, organisation, now, with: { cursors } }, { channel, limit, cursor }) => {
-    if (channel !== null)
-      orNotFound(await channelById(sql, organisation.id, channel, now), 'channel_not_found');
+    if (channel !== null) await channelById(sql, organisation.id, channel, now);
     return pageOf(
       cursors,
       ['messages', organisation.id, channel],
@@ -328,10 +327,7 @@ export const listMessages = handle(api.listMessages)(
 );
 
 export const listNotified = handle(contract.listNotified)(async (context, { monitor_id: id }) => {
-  const monitor = orNotFound(
-    await monitorById(context.sql, context.organisation.id, id),
-    'monitor_not_found',
-  );
+  const monitor = await monitorById(context.sql, context.organisation.id, id);
   return toldOf(context, { id, group: monitor.group_id });
 });
 
@@ -392,9 +388,8 @@ async function toldOf(
 export const listRecipients = handle(contract.listRecipients)(
   async (context, { monitor: id, group }) => {
     const { sql, organisation } = context;
-    if (id !== null) orNotFound(await monitorById(sql, organisation.id, id), 'monitor_not_found');
-    if (group !== null && !(await groupsAmong(sql, organisation.id, [group])).has(group))
-      throw notFound('group_not_found');
+    if (id !== null) await monitorById(sql, organisation.id, id);
+    if (group !== null) await requireGroups(sql, organisation.id, [group]);
     return toldOf(context, { id: id ?? '', group });
   },
 );

@@ -2,6 +2,7 @@ import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import type { Queryable } from '../database/connect.ts';
 import { bytesText, insertRows, namesOf, updateRows } from '../database/table.ts';
+import { orNotFound } from '../gate/context.ts';
 import type { Hours } from './hours.ts';
 import type { Because, HeldBy, StepEvent } from './policy.ts';
 import type { Attempt } from './story.ts';
@@ -115,13 +116,13 @@ export async function channelById(
   organisation: string,
   id: string,
   now: number,
-): Promise<ChannelRow | undefined> {
+): Promise<ChannelRow> {
   const [row] = await sql<
     ChannelRow[]
   >`select ${columns(sql)}, ${p95(sql, now)} as p95_ms from channels c left join users u
     on u.id = c.user_id
     where c.organisation_id = ${organisation} and c.id = ${id} and c.deleted_at is null`;
-  return row;
+  return orNotFound(row, 'channel_not_found');
 }
 
 /**

@@ -2,7 +2,7 @@ import * as api from '../../shared/api/channels.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { handle } from '../gate/bind.ts';
-import { type Early, type OrganisationScope, orNotFound } from '../gate/context.ts';
+import type { Early, OrganisationScope } from '../gate/context.ts';
 import {
   channelConfigFrom,
   isKnownMailbox,
@@ -17,7 +17,7 @@ import { channelById, countTry, isSuppressed, ownMailbox } from './queries.ts';
 export const testChannel = handle(api.testChannel)({
   before: async (early, { channel_id: id }) => {
     const { pool, organisation, now, with: instruments } = early;
-    const row = orNotFound(await channelById(pool, organisation.id, id, now), 'channel_not_found');
+    const row = await channelById(pool, organisation.id, id, now);
     refuseUnlessTheirs(early, row.user_id);
     const config = await openChannel(instruments.secrets, pool, row);
     await refuseUnasked(
@@ -71,9 +71,7 @@ export const tryChannel = handle(contract.tryChannel)({
   before: async (early, { kind, config: sent, channel }) => {
     const { pool, organisation, now, with: instruments } = early;
     const row =
-      channel === null
-        ? undefined
-        : orNotFound(await channelById(pool, organisation.id, channel, now), 'channel_not_found');
+      channel === null ? undefined : await channelById(pool, organisation.id, channel, now);
     if (row !== undefined) refuseUnlessTheirs(early, row.user_id);
     const stored =
       row === undefined || row.kind !== kind

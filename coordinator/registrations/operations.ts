@@ -1,14 +1,12 @@
 import { domainOf } from '../../shared/checks/domain/config.ts';
 import { handle } from '../gate/bind.ts';
-import { orNotFound } from '../gate/context.ts';
 import { monitorKey } from '../gate/records.ts';
 import * as contract from './contract.ts';
 import { domainMonitors, registrationsOf } from './queries.ts';
 
 export const listDomains = handle(contract.listDomains)(
   async ({ sql, organisation }, { monitor }) => {
-    if (monitor !== null)
-      orNotFound(await monitorKey(sql, organisation.id, monitor), 'monitor_not_found');
+    if (monitor !== null) await monitorKey(sql, organisation.id, monitor);
     const watched = (await domainMonitors(sql, organisation.id, monitor)).map((row) => ({
       ...row,
       domain: domainOf(row.target) ?? row.target,

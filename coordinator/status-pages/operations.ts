@@ -46,8 +46,8 @@ import {
   removePageMonitor,
   renamePageGroup,
   renamePageMonitor,
+  requirePage,
   statusPageById,
-  statusPageExists,
   statusPagePage,
   updateStatusPage as write,
   writeOrder,
@@ -63,9 +63,8 @@ import { removeSubscriber, subscriberPage } from './subscribers.ts';
  */
 export const addStatusPageGroup = handle(api.addStatusPageGroup)(
   async ({ sql, organisation }, { page_id, group, display_name, monitors }) => {
-    if (!(await statusPageExists(sql, organisation.id, page_id)))
-      throw notFound('status_page_not_found');
-    const { name } = orNotFound(await groupById(sql, organisation.id, group), 'group_not_found');
+    await requirePage(sql, organisation.id, page_id);
+    const { name } = await groupById(sql, organisation.id, group);
     const row = {
       group,
       display_name: display_name === null ? name : nameFrom(display_name, 'display_name'),
@@ -83,12 +82,8 @@ export const addStatusPageGroup = handle(api.addStatusPageGroup)(
 
 export const addStatusPageMonitor = handle(api.addStatusPageMonitor)(
   async ({ sql, organisation }, { page_id, monitor, display_name, position }) => {
-    if (!(await statusPageExists(sql, organisation.id, page_id)))
-      throw notFound('status_page_not_found');
-    const { name } = orNotFound(
-      await monitorById(sql, organisation.id, monitor),
-      'monitor_not_found',
-    );
+    await requirePage(sql, organisation.id, page_id);
+    const { name } = await monitorById(sql, organisation.id, monitor);
     const row = {
       monitor,
       display_name: display_name === null ? name : nameFrom(display_name, 'display_name'),
@@ -109,18 +104,13 @@ export const createStatusPage = handle(api.createStatusPage)(
     enforceLimit('status_pages', organisation.plan, await countStatusPages(sql, organisation.id));
     const id = newId();
     await insertStatusPage(sql, organisation.id, id, settings);
-    return pageJson(
-      orNotFound(await statusPageById(sql, organisation.id, id), 'status_page_not_found'),
-    );
+    return pageJson(await statusPageById(sql, organisation.id, id));
   },
 );
 
 export const deleteStatusPage = handle(api.deleteStatusPage)(
   async ({ sql, organisation, note }, { page_id }) => {
-    const { name, slug } = orNotFound(
-      await statusPageById(sql, organisation.id, page_id),
-      'status_page_not_found',
-    );
+    const { name, slug } = await statusPageById(sql, organisation.id, page_id);
     await remove(sql, organisation.id, page_id);
     note({ before: { name, slug } });
   },
@@ -143,8 +133,7 @@ export const listStatusPageOverviews = handle(contract.listStatusPageOverviews)(
 
 export const getStatusPageLogo = handle(contract.getStatusPageLogo)(
   async ({ sql, organisation }, { page_id: page }) => {
-    if (!(await statusPageExists(sql, organisation.id, page)))
-      throw notFound('status_page_not_found');
+    await requirePage(sql, organisation.id, page);
     const { type, bytes } = orNotFound(await logoOfPage(sql, page), 'status_page_not_found');
     return { type, base64: Buffer.from(bytes).toString('base64') };
   },
@@ -152,8 +141,7 @@ export const getStatusPageLogo = handle(contract.getStatusPageLogo)(
 
 export const getStatusPageEditor = handle(contract.getStatusPageEditor)(
   async ({ sql, organisation, now, with: { baseUrl, door } }, { page_id: page }) => {
-    if (!(await statusPageExists(sql, organisation.id, page)))
-      throw notFound('status_page_not_found');
+    await requirePage(sql, organisation.id, page);
     const since = new Date(now - tellableMs);
     const of = { organisation: organisation.id, page };
     const [{ monitors, groups }, rows, incidents, reports, { waiting }] = await Promise.all([
@@ -178,10 +166,7 @@ export const getStatusPageEditor = handle(contract.getStatusPageEditor)(
 
 export const getStatusPageIncident = handle(contract.getStatusPageIncident)(
   async ({ sql, organisation, with: { door } }, { page_id, incident_id }) => {
-    const page = orNotFound(
-      await statusPageById(sql, organisation.id, page_id),
-      'status_page_not_found',
-    );
+    const page = await statusPageById(sql, organisation.id, page_id);
     const { started_at, resolved_at } = orNotFound(
       await incidentById(sql, organisation.id, incident_id),
       'incident_not_found',
@@ -209,8 +194,7 @@ export const getStatusPageIncident = handle(contract.getStatusPageIncident)(
 /** Oldest first. */
 export const listStatusPageSubscribers = handle(contract.listStatusPageSubscribers)(
   async ({ sql, organisation, with: { cursors } }, { page_id: page, ...input }) => {
-    if (!(await statusPageExists(sql, organisation.id, page)))
-      throw notFound('status_page_not_found');
+    await requirePage(sql, organisation.id, page);
     return placedPageOf(
       cursors,
       ['status page subscribers', organisation.id, page],
@@ -228,16 +212,14 @@ export const listStatusPageSubscribers = handle(contract.listStatusPageSubscribe
 /** Whether it was there or not: they may have unsubscribed meanwhile. */
 export const removeStatusPageSubscriber = handle(contract.removeStatusPageSubscriber)(
   async ({ sql, organisation }, { page_id: page, subscriber_id }) => {
-    if (!(await statusPageExists(sql, organisation.id, page)))
-      throw notFound('status_page_not_found');
+    await requirePage(sql, organisation.id, page);
     await removeSubscriber(sql, page, subscriber_id);
   },
 );
 
 export const setStatusPageLogo = handle(contract.setStatusPageLogo)(
   async ({ sql, organisation, note }, { page_id: page, logo: text }) => {
-    if (!(await statusPageExists(sql, organisation.id, page)))
-      throw notFound('status_page_not_found');
+    await requirePage(sql, organisation.id, page);
     const { type, bytes } = logoFrom(Buffer.from(text, 'base64'));
     const version = createHash('sha256').update(bytes).digest('hex').slice(0, 16);
     await writePageLogo(sql, page, { type, bytes, version });
@@ -248,8 +230,7 @@ export const setStatusPageLogo = handle(contract.setStatusPageLogo)(
 
 export const removeStatusPageLogo = handle(contract.removeStatusPageLogo)(
   async ({ sql, organisation }, { page_id: page }) => {
-    if (!(await statusPageExists(sql, organisation.id, page)))
-      throw notFound('status_page_not_found');
+    await requirePage(sql, organisation.id, page);
     await removePageLogo(sql, page);
   },
 );
@@ -262,9 +243,7 @@ export const listIncidentPages = handle(contract.listIncidentPages)(
 );
 
 export const getStatusPage = handle(api.getStatusPage)(async ({ sql, organisation }, { page_id }) =>
-  pageJson(
-    orNotFound(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found'),
-  ),
+  pageJson(await statusPageById(sql, organisation.id, page_id)),
 );
 
 export const listStatusPages = handle(api.listStatusPages)(
@@ -280,25 +259,19 @@ export const listStatusPages = handle(api.listStatusPages)(
 
 export const orderStatusPage = handle(api.orderStatusPage)(
   async ({ sql, organisation }, { page_id, rows }) => {
-    const { monitors, groups } = orNotFound(
-      await statusPageById(sql, organisation.id, page_id),
-      'status_page_not_found',
-    );
+    const { monitors, groups } = await statusPageById(sql, organisation.id, page_id);
     const present = [
       ...monitors.map(({ monitor }) => monitor),
       ...groups.map(({ group }) => group),
     ];
     await writeOrder(sql, page_id, orderFrom(rows, present));
-    return pageJson(
-      orNotFound(await statusPageById(sql, organisation.id, page_id), 'status_page_not_found'),
-    );
+    return pageJson(await statusPageById(sql, organisation.id, page_id));
   },
 );
 
 export const removeStatusPageGroup = handle(api.removeStatusPageGroup)(
   async ({ sql, organisation }, { page_id, group_id }) => {
-    if (!(await statusPageExists(sql, organisation.id, page_id)))
-      throw notFound('status_page_not_found');
+    await requirePage(sql, organisation.id, page_id);
     if (!(await removePageGroup(sql, page_id, group_id)))
       throw notFound('status_page_group_not_found');
   },
@@ -306,8 +279,7 @@ export const removeStatusPageGroup = handle(api.removeStatusPageGroup)(
 
 export const removeStatusPageMonitor = handle(api.removeStatusPageMonitor)(
   async ({ sql, organisation }, { page_id, monitor_id }) => {
-    if (!(await statusPageExists(sql, organisation.id, page_id)))
-      throw notFound('status_page_not_found');
+    await requirePage(sql, organisation.id, page_id);
     if (!(await removePageMonitor(sql, page_id, monitor_id)))
       throw notFound('status_page_monitor_not_found');
   },
@@ -315,8 +287,7 @@ export const removeStatusPageMonitor = handle(api.removeStatusPageMonitor)(
 
 export const updateStatusPageMonitor = handle(api.updateStatusPageMonitor)(
   async ({ sql, organisation }, { page_id, monitor_id, display_name }) => {
-    if (!(await statusPageExists(sql, organisation.id, page_id)))
-      throw notFound('status_page_not_found');
+    await requirePage(sql, organisation.id, page_id);
     const name = nameFrom(display_name, 'display_name');
     return orNotFound(
       await renamePageMonitor(sql, page_id, monitor_id, name),
@@ -327,8 +298,7 @@ export const updateStatusPageMonitor = handle(api.updateStatusPageMonitor)(
 
 export const updateStatusPageGroup = handle(api.updateStatusPageGroup)(
   async ({ sql, organisation }, { page_id, group_id, display_name }) => {
-    if (!(await statusPageExists(sql, organisation.id, page_id)))
-      throw notFound('status_page_not_found');
+    await requirePage(sql, organisation.id, page_id);
     const name = nameFrom(display_name, 'display_name');
     return orNotFound(
       await renamePageGroup(sql, page_id, group_id, name),
@@ -343,29 +313,20 @@ export const updateStatusPage = handle(api.updateStatusPage)({
    * caller, so that no one can make us hash for others.
    */
   before: async ({ sql, organisation }, { page_id, password }) => {
-    const page = orNotFound(
-      await statusPageById(sql, organisation.id, page_id),
-      'status_page_not_found',
-    );
+    const page = await statusPageById(sql, organisation.id, page_id);
     // The same password signs nobody out.
     return password === null || (await verifyPassword(password, page.password_hash))
       ? null
       : hashPassword(pagePasswordFrom(password));
   },
   act: async ({ sql, organisation, note, with: { baseUrl } }, input, hash) => {
-    const present = orNotFound(
-      await statusPageById(sql, organisation.id, input.page_id),
-      'status_page_not_found',
-    );
+    const present = await statusPageById(sql, organisation.id, input.page_id);
     const domainToken = randomBytes(16).toString('hex');
     const settings = amendPage(present, input, { hash, baseUrl: baseUrl(), domainToken });
     await write(sql, organisation.id, present.id, settings);
     if (input.rows !== null)
       await publishRows(sql, organisation.id, present.id, rowsFrom(input.rows));
-    const after = orNotFound(
-      await statusPageById(sql, organisation.id, present.id),
-      'status_page_not_found',
-    );
+    const after = await statusPageById(sql, organisation.id, present.id);
     const is = { ...settingsJson(after), rows: rowsShown(after) };
     note({
       before: { ...settingsJson(present), rows: rowsShown(present) },

@@ -2,7 +2,7 @@ import * as api from '../../shared/api/status-pages.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { handle } from '../gate/bind.ts';
-import { type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
+import { notFound, orNotFound } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import { incidentById } from '../incidents/queries.ts';
 import { postTextFrom, proofRecordName, proofRecordText } from './model.ts';
@@ -15,9 +15,9 @@ import {
   insertPost,
   postById,
   postPage,
+  requirePage,
   shownIncident,
   statusPageById,
-  statusPageExists,
   updateStatusPage,
   writePageLink,
 } from './queries.ts';
@@ -26,16 +26,11 @@ import { domainJson, type WholePage } from './row.ts';
 /** DNS is queried before the transaction, because it may take seconds. */
 export const checkStatusPageDomain = handle(api.checkStatusPageDomain)({
   before: async ({ pool, organisation, with: { textRecords } }, { page_id }) => {
-    const domain = claimed(
-      orNotFound(await statusPageById(pool, organisation.id, page_id), 'status_page_not_found'),
-    );
+    const domain = claimed(await statusPageById(pool, organisation.id, page_id));
     return { domain, texts: await textRecords(proofRecordName(domain)) };
   },
   act: async ({ sql, organisation, now, note }, { page_id }, { domain, texts }) => {
-    const page = orNotFound(
-      await statusPageById(sql, organisation.id, page_id),
-      'status_page_not_found',
-    );
+    const page = await statusPageById(sql, organisation.id, page_id);
     // The domain was changed in between: the result says nothing about the new one.
     const proved =
       claimed(page) === domain &&
@@ -62,10 +57,7 @@ function claimed({ domain }: WholePage): string {
 /** The link contains the only copy of its secret. */
 export const renewStatusPageLink = handle(api.renewStatusPageLink)(
   async ({ sql, organisation, with: { baseUrl } }, { page_id }) => {
-    const { slug } = orNotFound(
-      await statusPageById(sql, organisation.id, page_id),
-      'status_page_not_found',
-    );
+    const { slug } = await statusPageById(sql, organisation.id, page_id);
     const key = newPageKey();
     const fingerprint = pageKeyFingerprint(key);
     if (
@@ -82,7 +74,7 @@ const maxPosts = 100;
 export const listStatusPagePosts = handle(api.listStatusPagePosts)(async (context, input) => {
   const { sql, organisation, with: instruments } = context;
   const { page_id: page, incident } = input;
-  await refuseForeignPage(context, page);
+  await requirePage(sql, organisation.id, page);
   return pageOf(
     instruments.cursors,
     ['posts', organisation.id, page, incident],
@@ -93,14 +85,6 @@ export const listStatusPagePosts = handle(api.listStatusPagePosts)(async (contex
   );
 });
 
-async function refuseForeignPage(
-  { sql, organisation }: InOrganisation,
-  page: string,
-): Promise<void> {
-  if (!(await statusPageExists(sql, organisation.id, page)))
-    throw notFound('status_page_not_found');
-}
-
 /**
  * Addressed to the page's audience: about a monitor on the page, and in the page's language unless
  * a text is given.
@@ -108,7 +92,7 @@ async function refuseForeignPage(
 export const createStatusPagePost = handle(api.createStatusPagePost)(
   async (context, { page_id: page, incident_id: incident, kind, text: given }) => {
     const { sql, organisation, caller, now } = context;
-    await refuseForeignPage(context, page);
+    await requirePage(sql, organisation.id, page);
     orNotFound(await incidentById(sql, organisation.id, incident), 'incident_not_found');
     const shown = await shownIncident(sql, page, incident);
     if (!shown)
@@ -142,7 +126,7 @@ export const createStatusPagePost = handle(api.createStatusPagePost)(
 export const deleteStatusPagePost = handle(api.deleteStatusPagePost)(
   async (context, { page_id: page, post_id: post }) => {
     const { sql, organisation } = context;
-    await refuseForeignPage(context, page);
+    await requirePage(sql, organisation.id, page);
     if (!(await deletePost(sql, organisation.id, page, post)))
       throw notFound('status_page_post_not_found');
   },
@@ -150,7 +134,7 @@ export const deleteStatusPagePost = handle(api.deleteStatusPagePost)(
 
 export const getStatusPageSubscribers = handle(api.getStatusPageSubscribers)(
   async (context, { page_id: page }) => {
-    await refuseForeignPage(context, page);
+    await requirePage(context.sql, context.organisation.id, page);
     return countSubscribers(context.sql, page);
   },
 );

@@ -1,7 +1,7 @@
 import { Refusal } from '../../shared/base/errors.ts';
 import { isViolationOf, type Queryable } from '../database/connect.ts';
 import { insertRows, updateRows } from '../database/table.ts';
-import { notFound } from '../gate/context.ts';
+import { notFound, orNotFound } from '../gate/context.ts';
 import type { PageAccess, PageLanguage, PageSettings, PostKind, RowIn } from './model.ts';
 import {
   type PageGroup,
@@ -242,7 +242,7 @@ export async function statusPageById(
   sql: Queryable,
   organisation: string,
   id: string,
-): Promise<WholePage | undefined> {
+): Promise<WholePage> {
   const [row] = await sql<WholePage[]>`
     select p.key, p.id, p.created_at, ${sql.unsafe(settingNames)},
       p.link_fingerprint is not null as has_link,
@@ -265,17 +265,13 @@ export async function statusPageById(
           order by g.position, g.display_name, g.group_id), '[]')
         from status_page_groups g where g.page_id = p.id) as groups
     from status_pages p where p.organisation_id = ${organisation} and p.id = ${id}`;
-  return row;
+  return orNotFound(row, 'status_page_not_found');
 }
 
-export async function statusPageExists(
-  sql: Queryable,
-  organisation: string,
-  id: string,
-): Promise<boolean> {
-  const rows =
+export async function requirePage(sql: Queryable, organisation: string, id: string): Promise<void> {
+  const [row] =
     await sql`select 1 from status_pages where organisation_id = ${organisation} and id = ${id}`;
-  return rows.length > 0;
+  orNotFound(row, 'status_page_not_found');
 }
 
 export async function countStatusPages(sql: Queryable, organisation: string): Promise<number> {

@@ -8,7 +8,7 @@ import { type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import { epochOf } from '../maintenance/zones.ts';
 import { endAfterUpdate, postTextFrom, refuseReportTimes } from './model.ts';
-import { statusPageExists } from './queries.ts';
+import { requirePage } from './queries.ts';
 import {
   type Affected,
   deleteReport,
@@ -46,8 +46,7 @@ export const listStatusPageReports = handle(api.listStatusPageReports)(async (co
 type OfPage = { readonly organisation: string; readonly page: string };
 
 async function pageOfReport({ sql, organisation }: InOrganisation, page: string): Promise<OfPage> {
-  if (!(await statusPageExists(sql, organisation.id, page)))
-    throw notFound('status_page_not_found');
+  await requirePage(sql, organisation.id, page);
   return { organisation: organisation.id, page };
 }
 

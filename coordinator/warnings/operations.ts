@@ -1,5 +1,4 @@
 import { handle } from '../gate/bind.ts';
-import { orNotFound } from '../gate/context.ts';
 import { monitorKey } from '../gate/records.ts';
 import * as contract from './contract.ts';
 import { certificatesByEnd } from './queries.ts';
@@ -9,8 +8,7 @@ const most = 1_000;
 
 export const listCertificates = handle(contract.listCertificates)(
   async ({ sql, organisation }, { monitor }) => {
-    if (monitor !== null)
-      orNotFound(await monitorKey(sql, organisation.id, monitor), 'monitor_not_found');
+    if (monitor !== null) await monitorKey(sql, organisation.id, monitor);
     const rows = await certificatesByEnd(sql, organisation.id, { monitor, most });
     return { items: rows };
   },
