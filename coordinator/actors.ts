@@ -30,10 +30,10 @@ export const actors = {
   engine: of('coordinator', 'all below it', '–', 'nothing'),
   'web server': of('coordinator', 'open requests', 'a request', 'the requests under way'),
   'own record': of('coordinator', 'none', 'tick', 'nothing'),
-  mail: of('coordinator', 'none', 'tick, a new mail', 'nothing; a mail may come twice'),
+  mail: of('coordinator', 'mails on the way', 'tick, a new mail', 'nothing; a mail may come twice'),
   'page mails': of('coordinator', 'none', 'tick', 'nothing'),
-  'page webhooks': of('coordinator', 'none', 'tick', 'nothing; one may come twice'),
-  webhooks: of('coordinator', 'turns', 'tick, a turn ended', 'nothing; an event may come twice'),
+  'page webhooks': of('coordinator', 'updates on the way', 'tick', 'nothing; one may come twice'),
+  webhooks: of('coordinator', 'events on the way', 'tick', 'nothing; an event may come twice'),
 
   // What the engine watches.
   'database watch': of('engine', 'one connection', 'tick', 'nothing'),

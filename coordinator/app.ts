@@ -412,6 +412,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
         log,
         sender,
         accountSecrets,
+        place,
         everyMs,
         signal: leaving.signal,
         baseUrl: () => baseUrl,
@@ -419,9 +420,9 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     }
     const hasMail = notifications.mail !== undefined;
     startNotifyingSubscribers({ supervisor, sql, clock, everyMs, hasMail });
-    startWebhookDelivery({ ...webhookParts, supervisor, everyMs });
+    startWebhookDelivery({ ...webhookParts, supervisor, place, log, everyMs });
     const send = notifications.channels.sendEvent;
-    startWebhooks({ supervisor, sql, clock, log, secrets, hasMail, send });
+    startWebhooks({ supervisor, sql, place, clock, log, secrets, hasMail, send });
     log.info({ url, version }, 'the coordinator has started');
     void downloads.prepare();
     return { url, port };

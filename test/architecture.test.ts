@@ -94,6 +94,7 @@ const kits: Readonly<Record<string, readonly string[]>> = {
     'coordinator/probes',
     'coordinator/results',
   ],
+  'coordinator/deliveries': ['coordinator/database', 'coordinator/incidents/writes.ts'],
   'coordinator/results': ['coordinator/database', 'coordinator/probes/places.ts'],
 };
 
@@ -110,6 +111,7 @@ const reaching = new Set(['shared/imports/download.ts']);
 
 /** Models of subjects that are pure as well. */
 const pureFiles = new Set([
+  'coordinator/deliveries/model.ts',
   'coordinator/groups/model.ts',
   'coordinator/maintenance/recurrence.ts',
   'coordinator/maintenance/zones.ts',

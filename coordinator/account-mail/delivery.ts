@@ -4,6 +4,14 @@ import type { Clock } from '../../shared/base/time.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
 import { listenTo } from '../database/listen.ts';
 import { inTransaction } from '../database/sql.ts';
+import { type Answered, usualPauses } from '../deliveries/model.ts';
+import type { Claimed } from '../deliveries/queries.ts';
+import {
+  createSending,
+  type Kind,
+  type Sending,
+  type SendingDependencies,
+} from '../deliveries/sending.ts';
 import { leavingLink } from '../notifications/links.ts';
 import { linkChannel } from '../notifications/queries.ts';
 import {
@@ -20,8 +28,8 @@ import type { AccountSecrets, SecretKind } from '../secrets/account-secrets.ts';
 import { optInMail, updateMail } from '../status-pages/mails.ts';
 import { originOf } from '../status-pages/public/snapshot.ts';
 import { linkSubscriber, sentIncident, subscriberOfPage } from '../status-pages/subscribers.ts';
-import { type Mail, mailChannel, mailFailed, mailSent, takeMails } from './queries.ts';
-import { MailRefused, type MailSender } from './sender.ts';
+import { type Mail, mailChannel, mailShape } from './queries.ts';
+import { MailRefused, type MailSender, mailCodeOf } from './sender.ts';
 import {
   accountExistsMail,
   addressChangeMail,
@@ -43,26 +51,19 @@ import {
   webhookOffMail,
 } from './templates.ts';
 
-type Dependencies = {
+type MailDependencies = {
   readonly sql: Sql;
   readonly clock: Clock;
-  readonly log: Pick<Log, 'warn' | 'info'>;
+  readonly log: Pick<Log, 'warn'>;
   readonly sender: MailSender;
   readonly accountSecrets: AccountSecrets;
   readonly baseUrl: () => string;
 };
 
-/** Sends waiting mails: at least once each, and until a server accepts or refuses them. */
-export type Mailer = { readonly tick: () => Promise<void> };
-
-const second = 1_000;
-
-/** How long a claimed mail belongs to one coordinator; longer than the server's timeout. */
-const takenMs = 120 * second;
-const atOnce = 2;
-const pauses = [1 * second, 5 * second, 30 * second, 120 * second, 600 * second] as const;
-/** Including hourly attempts for a day. */
-const maxAttempts = pauses.length + 24;
+/** Longer than the server's timeout. */
+const claimMs = 120_000;
+/** One after the other, over one connection. */
+const shares = { all: 1, subject: 1, host: 1, organisation: 1, failing: 1 };
 
 type Addressed = {
   readonly to: string;
@@ -72,14 +73,17 @@ type Addressed = {
 
 type PageMail = Extract<Mail, { readonly kind: 'page-opt-in' | 'page-update' }>;
 
-export function createMailer({
+type WaitingMail = { readonly mail: unknown };
+
+/** Mails for accounts, owners and subscribers. */
+function mailKind({
   sql,
   clock,
   log,
   sender,
   accountSecrets,
   baseUrl,
-}: Dependencies): Mailer {
+}: MailDependencies): Kind<WaitingMail> {
   const link = async (
     kind: SecretKind,
     path: string,
@@ -214,68 +218,71 @@ export function createMailer({
     return { to: user.email, words: passwordResetMail(address) };
   };
 
-  const fail = async (mail: Mail, error: unknown): Promise<void> => {
-    const at = new Date(clock.now());
-    const failure = error instanceof Error ? error.message : String(error);
-    const isOver = error instanceof MailRefused || mail.attempts >= maxAttempts;
-    const again = isOver ? null : new Date(at.getTime() + pauseAfter(mail.attempts));
-    await mailFailed(sql, mail.id, { failure, at, again });
-    log.warn(
-      { err: error, mail: mail.id, kind: mail.kind, attempts: mail.attempts },
-      isOver ? 'gave up on a mail that could not be delivered' : 'could not send a mail; retrying',
-    );
+  const send = async (id: string, mail: Mail): Promise<Answered> => {
+    const letter = await inTransaction(sql, (transaction) => compose(transaction, mail));
+    if (letter === undefined) return { ...unanswered, verdict: { is: 'cancelled' } };
+    const { to, words, headers = {} } = letter;
+    const { subject } = words;
+    await sender.send({ id, to, subject, text: asText(words), html: asHtml(words), headers });
+    return { ...unanswered, verdict: { is: 'delivered' } };
   };
 
-  const deliver = async (mail: Mail): Promise<void> => {
-    const letter = await inTransaction(sql, (transaction) => compose(transaction, mail));
-    if (letter !== undefined) {
-      const { to, words, headers = {} } = letter;
-      await sender.send({
-        id: mail.id,
-        to,
-        subject: words.subject,
-        text: asText(words),
-        html: asHtml(words),
-        headers,
-      });
+  const attempt = async ({ id, attempts, mail }: WaitingMail & Claimed): Promise<Answered> => {
+    const parsed = mailShape.parse(mail);
+    try {
+      return await send(id, parsed);
+    } catch (error) {
+      const words = error instanceof Error ? error.message : String(error);
+      log.warn({ err: error, mail: id, kind: parsed.kind, attempts }, 'could not send a mail');
+      return {
+        status: mailCodeOf(error),
+        class: 'mail',
+        verdict: { is: error instanceof MailRefused ? 'refused' : 'retry', words },
+      };
     }
-    await mailSent(sql, mail.id, new Date(clock.now()));
   };
 
   return {
-    tick: async () => {
-      for (;;) {
-        const taken = await takeMails(sql, new Date(clock.now()), takenMs, atOnce);
-        if (taken.length === 0) return;
-        // There is one connection, so mails are sent one after the other.
-        for (const mail of taken) await deliver(mail).catch((error: unknown) => fail(mail, error));
-      }
-    },
+    name: 'mail',
+    claimMs,
+    shares,
+    pauses: usualPauses,
+    keepsAll: false,
+    receivers: (transaction) => transaction`
+      select '00000000-0000-0000-0000-000000000000'::uuid as id, 'mail' as host,
+        null::uuid as organisation, false as is_failing, 0 as turn`,
+    columns: (transaction) => transaction`
+      json_build_object('kind', d.event, 'recipient', d.recipient, 'about', d.told) as mail`,
+    tables: (transaction) => transaction``,
+    attempt,
+    settle: async (_, __, write) => write(),
   };
 }
 
-const hour = 3_600 * second;
+const unanswered = { status: null, class: 'mail' } as const;
 
-function pauseAfter(attempts: number): number {
-  return pauses[attempts - 1] ?? hour;
+export function createMailer(parts: MailDependencies & SendingDependencies): Sending {
+  return createSending(mailKind(parts), parts);
 }
 
 /** Sends waiting mails, at once when one arrives and every few seconds besides. */
-export async function startMail(parts: {
-  readonly supervisor: Starts<'mail'>;
-  readonly sql: Sql;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly sender: MailSender;
-  readonly accountSecrets: AccountSecrets;
-  readonly baseUrl: () => string;
-  readonly everyMs: number;
-  /** Cancels the wait of its start. */
-  readonly signal: AbortSignal;
-}): Promise<void> {
+export async function startMail(
+  parts: MailDependencies &
+    SendingDependencies & {
+      readonly supervisor: Starts<'mail'>;
+      readonly log: Log;
+      readonly everyMs: number;
+      /** Cancels the wait of its start. */
+      readonly signal: AbortSignal;
+    },
+): Promise<void> {
   const { supervisor, sql, log, everyMs, signal } = parts;
-  const mailer = createMailer(parts);
-  const { hurry } = supervisor.ticker('mail', { everyMs, tick: mailer.tick });
-  const listening = await listenTo(sql, mailChannel, hurry, { log, signal });
-  supervisor.part('mail', listening.unlisten);
+  const sending = createMailer(parts);
+  const ticker = supervisor.ticker('mail', { everyMs, tick: sending.hurry });
+  const listening = await listenTo(sql, mailChannel, ticker.hurry, { log, signal });
+  supervisor.part('mail', async () => {
+    await listening.unlisten();
+    await ticker.stop();
+    await sending.close();
+  });
 }

@@ -3,7 +3,7 @@ import { newId } from '../../shared/base/crypto.ts';
 import type { Queryable } from '../database/connect.ts';
 
 /** The subject of a mail, by its kind: enough to write it when it is sent. */
-const mailShape = z.discriminatedUnion('kind', [
+export const mailShape = z.discriminatedUnion('kind', [
   mail('sign-up', z.object({ sign_up: z.uuid() })),
   mail('invitation', z.object({ invitation: z.uuid() })),
   mail('e-mail', z.object({ verification: z.uuid() })),
@@ -53,13 +53,7 @@ const mailShape = z.discriminatedUnion('kind', [
 ]);
 
 function mail<const Kind extends string, About extends z.ZodType>(kind: Kind, about: About) {
-  return z.object({
-    id: z.uuid(),
-    recipient: z.string(),
-    attempts: z.number(),
-    kind: z.literal(kind),
-    about,
-  });
+  return z.object({ recipient: z.string(), kind: z.literal(kind), about });
 }
 
 export type Mail = z.infer<typeof mailShape>;
@@ -92,7 +86,7 @@ export async function postMails(sql: Queryable, mails: readonly NewMail[]): Prom
       at: at.toISOString(),
     })),
   );
-  await sql`insert into mails (id, kind, recipient, about, created_at, next_at)
+  await sql`insert into deliveries (id, event, recipient, told, created_at, next_at)
     select id, kind, recipient, about, at, at
     from json_to_recordset(${rows}::text::json) as m (id uuid, kind text, recipient text,
       about jsonb, at timestamptz)`;
@@ -103,45 +97,6 @@ export function postMail(sql: Queryable, mail: NewMail): Promise<void> {
   return postMails(sql, [mail]);
 }
 
-/**
- * Claims due mails for a time, oldest first: no other coordinator takes them meanwhile, and when
- * one is killed, its claims expire.
- */
-export async function takeMails(
-  sql: Queryable,
-  now: Date,
-  forMs: number,
-  limit: number,
-): Promise<Mail[]> {
-  const rows = await sql`
-    update mails set next_at = ${new Date(now.getTime() + forMs)}, attempts = attempts + 1
-    where id in (select id from mails where done_at is null and failed_at is null
-      and next_at <= ${now}
-      order by next_at limit ${limit} for update skip locked)
-    returning id, kind, recipient, about, attempts`;
-  return rows.map((row) => mailShape.parse(row));
-}
-
-export async function mailSent(sql: Queryable, id: string, at: Date): Promise<void> {
-  await sql`update mails set done_at = ${at}, failure = null where id = ${id}`;
-}
-
-/** Tried again at this time, or never without one. */
-export async function mailFailed(
-  sql: Queryable,
-  id: string,
-  {
-    failure,
-    at,
-    again,
-  }: { readonly failure: string; readonly at: Date; readonly again: Date | null },
-): Promise<void> {
-  await sql`update mails
-    set failure = ${failure}, next_at = coalesce(${again}, next_at),
-      failed_at = ${again === null ? at : null}
-    where id = ${id}`;
-}
-
 /** How many mails of a kind were written to a mailbox since then. */
 export async function countMailsTo(
   sql: Queryable,
@@ -150,18 +105,7 @@ export async function countMailsTo(
   since: Date,
 ): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
-    select count(*) as count from mails where kind = ${kind}
+    select count(*) as count from deliveries where kind = 'mail' and event = ${kind}
       and lower(recipient) = lower(${recipient}) and created_at > ${since}`;
   return row?.count ?? 0;
-}
-
-/**
- * Deletes a batch of mails that were sent or never will be, oldest first. Returns whether there may
- * be more.
- */
-export async function forgetMails(sql: Queryable, before: Date, limit: number): Promise<boolean> {
-  const deleted = await sql`delete from mails where id in (
-    select id from mails where created_at < ${before}
-      and (done_at is not null or failed_at is not null) order by created_at limit ${limit})`;
-  return deleted.count === limit;
 }

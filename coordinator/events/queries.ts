@@ -48,29 +48,19 @@ export function eventsAfter(
   },
 ): Promise<EventRow[]> {
   return sql<EventRow[]>`
-  select ${columns(sql)} from events e
+  select ${eventColumns(sql)} from events e
   where e.organisation_id = ${organisation}
     and (e.written_by, e.id) > (${after.place}::text::xid8, ${after.key})
     and e.written_by < pg_snapshot_xmin(pg_current_snapshot()) ${monitor === null ? sql`` : sql`and e.monitor_id = ${monitor}`}
   order by e.written_by, e.id limit ${limit}`;
 }
 
-function columns(sql: Queryable) {
+/** Of an event `e`. */
+export function eventColumns(sql: Queryable) {
   return sql`
   e.id as key, e.written_by::text as place, e.event_id as id, e.at, e.what as event,
   e.monitor_id as monitor, e.incident_id as incident,
   e.group_id as "group", e.window_id as "window", e.warning, e.name`;
-}
-
-/** Those of these events that are still kept. */
-export function eventsByKey(
-  sql: Queryable,
-  organisation: string,
-  keys: readonly number[],
-): Promise<EventRow[]> {
-  return sql<EventRow[]>`
-  select ${columns(sql)} from events e
-  where e.organisation_id = ${organisation} and e.id = any(${keys}::bigint[])`;
 }
 
 /** Deletes a batch of older events. Returns whether there may be more. */

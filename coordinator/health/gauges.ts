@@ -118,15 +118,16 @@ export function storedFigures(sql: Sql, now: number): Promise<readonly StoredFig
       from incidents where resolved_at is null group by 2
     union all select 'notices', kind, count(*)::float8 from notices where ended_at is null
     group by kind
-    union all select 'messages_waiting', '', count(*)::float8 from messages where state = 'waiting'
+    union all select 'messages_waiting', '', count(*)::float8 from deliveries
+      where kind = 'alert' and state = 'waiting'
     union all select 'messages_oldest', '',
-      coalesce(extract(epoch from ${at} - min(due_at)), 0)::float8 from messages
-      where state = 'waiting' and due_at <= ${at}
-    union all select 'webhooks_waiting', '', count(*)::float8 from webhook_deliveries
-      where state = 'waiting'
+      coalesce(extract(epoch from ${at} - min(due_at)), 0)::float8 from deliveries
+      where kind = 'alert' and state = 'waiting' and due_at <= ${at}
+    union all select 'webhooks_waiting', '', count(*)::float8 from deliveries
+      where kind = 'event' and state = 'waiting'
     union all select 'webhooks_oldest', '',
       coalesce(extract(epoch from ${at} - min(d.next_at)), 0)::float8 from webhooks w
-      cross join lateral (select next_at from webhook_deliveries where webhook_id = w.id
+      cross join lateral (select next_at from deliveries where kind = 'event' and subject = w.id
         and state = 'waiting' and next_at <= ${at} order by next_at limit 1) d
       where w.enabled and w.failing_since is null
     union all select 'webhooks_failing', '', count(*)::float8 from webhooks

@@ -1,10 +1,10 @@
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
-import { forgetMails } from '../account-mail/queries.ts';
 import { forgetEndedRecords } from '../assistants/queries.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
 import { forgetDone } from '../database/outbox.ts';
 import { inTransaction, takeAdvisoryLock } from '../database/sql.ts';
+import { forgetSettled } from '../deliveries/queries.ts';
 import { forgetCoordinators, forgetWatermarks } from '../engine/queries.ts';
 import { forgetEvents } from '../events/queries.ts';
 import {
@@ -34,7 +34,6 @@ import {
   type PlanEnd,
   pruneChecks,
 } from '../results/retention.ts';
-import { forgetDeliveries } from '../webhooks/delivery-queries.ts';
 
 const day = 86_400_000;
 
@@ -66,14 +65,12 @@ export async function deleteSentAlerts(
   { told, tests }: { readonly told: Date; readonly tests: Date },
   limit: number,
 ): Promise<boolean> {
+  const steps = await sql`delete from alert_steps where id in (
+    select t.id from alert_steps t where t.created_at < ${told} and t.state <> 'held'
+      and ${isOver(sql)} order by t.created_at limit ${limit})`;
+  const areMore = await forgetSettled(sql, 'alert', told, limit);
   const deleted = [
-    await sql`delete from alert_steps where id in (
-      select t.id from alert_steps t where t.created_at < ${told} and t.state <> 'held'
-        and ${isOver(sql)} order by t.created_at limit ${limit})`,
-    await sql`delete from messages where id in (
-      select m.id from messages m where m.created_at < ${told} and m.state <> 'waiting'
-        and not exists (select 1 from alert_steps s where s.message_id = m.id) order by m.created_at
-        limit ${limit})`,
+    steps,
     await sql`delete from alerts where id in (
       select t.id from alerts t where t.created_at < ${told} and t.state <> 'held'
         and ${isOver(sql)} order by t.created_at limit ${limit})`,
@@ -91,11 +88,11 @@ export async function deleteSentAlerts(
         limit ${limit}))`,
     await sql`delete from channels where id in (
       select c.id from channels c where c.deleted_at < ${told}
-        and not exists (select 1 from messages m where m.channel_id = c.id)
+        and not exists (select 1 from deliveries m where m.channel_id = c.id)
         and not exists (select 1 from alert_steps s where s.channel_id = c.id) order by c.deleted_at
         limit ${limit})`,
   ];
-  return deleted.some(({ count }) => count === limit);
+  return areMore || deleted.some(({ count }) => count === limit);
 }
 
 function isOver(sql: Queryable) {
@@ -130,8 +127,8 @@ const atOnce = 100;
 const [unseenAtOnce, maxUnseenBatches] = [1_000, 10];
 /** How many monitors lose the checks that their plan keeps no longer in one transaction. */
 const prunedAtOnce = 500;
-/** How long a mail that was sent, or never will be, can be looked up. */
-const mailDays = 30;
+/** How long it can be looked up what was sent, or never will be; alerts are kept for longer. */
+const deliveryDays = { mail: 30, event: 14, update: 14 } as const;
 const registrationDays = 30;
 /** How long the reason of a notification can be looked up (rule 40). */
 const sentDays = 400;
@@ -139,8 +136,6 @@ const sentDays = 400;
 const auditDays = 400;
 const forgetEveryMs = 3_600_000;
 const eventDays = 90;
-/** How long it can be looked up what was sent to a webhook. */
-const deliveryDays = 14;
 /** Idempotency records may exceed their limit by what arrives in this time. */
 const lightenEveryMs = 300_000;
 /** How long a tick works at most, so that it never delays a shutdown. */
@@ -270,7 +265,10 @@ export function createHousekeeper({
       });
       if (isLeader() && now - forgottenAt >= forgetEveryMs) {
         await forget(now);
-        await repeat(until, () => forgetMails(sql, new Date(now - mailDays * day), batchSize));
+        for (const kind of ['mail', 'event', 'update'] as const) {
+          const before = new Date(now - deliveryDays[kind] * day);
+          await repeat(until, () => forgetSettled(sql, kind, before, batchSize));
+        }
         const before = {
           told: new Date(now - sentDays * day),
           tests: new Date(now - forgetEveryMs),
@@ -281,9 +279,6 @@ export function createHousekeeper({
         );
         await forgetRegistrations(sql, new Date(now - registrationDays * day));
         await repeat(until, () => forgetEvents(sql, new Date(now - eventDays * day), batchSize));
-        await repeat(until, () =>
-          forgetDeliveries(sql, new Date(now - deliveryDays * day), batchSize),
-        );
         forgottenAt = now;
       }
       if (isLeader() && now - lightenedAt >= lightenEveryMs) {

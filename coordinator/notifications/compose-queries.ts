@@ -177,7 +177,7 @@ export function downMessages(
     select s.id as step, s.incident_id, s.monitor_id, s.channel_id, s.event, m.id as message_id,
       m.thread_id, m.state,
       coalesce(m.claimed_until > ${new Date(now)}, false) as claimed, m.told
-    from alert_steps s join messages m on m.id = s.message_id
+    from alert_steps s join deliveries m on m.id = s.message_id
     where s.channel_id = any(${of.channels}::uuid[]) and s.state = 'told'
       and s.event in ('down', 'flapping') and (
       s.incident_id = any(${of.incidents}::uuid[])
@@ -195,7 +195,7 @@ export async function openInThreads(
   threads: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
   const rows = await sql<{ thread_id: string; count: number }[]>`
-    select m.thread_id, count(distinct i.id) as count from messages m
+    select m.thread_id, count(distinct i.id) as count from deliveries m
     join alert_steps s on s.message_id = m.id and s.event in ('down', 'flapping')
       and s.state = 'told'
     join incidents i on i.id = s.incident_id and i.resolved_at is null
@@ -287,7 +287,7 @@ export async function mergeSteps(
   const at = new Date(now);
   await sql`update alert_steps set state = 'merged', settled_at = ${at}
     where id = any(${steps}::bigint[])`;
-  await sql`update messages set state = 'superseded', settled_at = ${at}
+  await sql`update deliveries set state = 'superseded', settled_at = ${at}
     where id = any(${messages}::uuid[])`;
   await sql`update alert_steps
     set state = 'held', look_at = ${at}, message_id = null, settled_at = null
@@ -317,7 +317,7 @@ export async function insertMessages(
     due_at: new Date(due_at).toISOString(),
   }));
   await sql`
-    insert into messages (id, organisation_id, channel_id, event, thread_id, told, state, due_at,
+    insert into deliveries (id, organisation_id, channel_id, event, thread_id, told, state, due_at,
       created_at, next_at)
     select id, organisation, channel, event, thread, told, 'waiting', due_at, ${at}, ${at}
     from json_to_recordset(${jsonText(rows)}::text::json) as m (id uuid, organisation uuid,

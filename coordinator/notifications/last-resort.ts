@@ -198,9 +198,9 @@ export function undeliveredDowns(
     select i.id as incident, i.organisation_id, m.name as monitor_name, t.first_told_at,
       o.last_resort_full_at as full_at
     from (select s.incident_id, min(s.first_told_at) as first_told_at from alert_steps s
-      left join messages g on g.id = s.message_id
+      left join deliveries g on g.id = s.message_id
       where s.event in ('down', 'flapping') and s.first_told_at is not null
-        and s.incident_id in (select incident_id from alert_steps w join messages x
+        and s.incident_id in (select incident_id from alert_steps w join deliveries x
           on x.id = w.message_id
           where x.state in ('waiting', 'refused', 'failed')
             and w.first_told_at <= ${new Date(sentBefore)} and w.event in ('down', 'flapping'))

@@ -144,7 +144,8 @@ export type LinkedMessage = {
 
 /** The message with this running number. */
 async function messageOfKey(sql: Queryable, key: number): Promise<string | undefined> {
-  const [row] = await sql<{ id: string }[]>`select id from messages where key = ${key}`;
+  const [row] = await sql<{ id: string }[]>`select id from deliveries
+    where key = ${key} and kind = 'alert'`;
   return row?.id;
 }
 
@@ -159,7 +160,7 @@ async function mailboxOfMessage(
   const [row] = await sql<{ address: string; is_unmoved: boolean }[]>`
     select c.config ->> 'address' as address,
       coalesce(c.verified_at <= m.created_at, false) as is_unmoved
-    from messages m join channels c on c.id = m.channel_id
+    from deliveries m join channels c on c.id = m.channel_id
     where m.id = ${id} and c.kind = 'email' and c.deleted_at is null`;
   return row;
 }
@@ -182,7 +183,7 @@ export async function messageOfLink(
         and i.organisation_id = m.organisation_id and i.id in (
         select nullif(value ->> 'incident', '')::uuid
         from jsonb_array_elements(m.told -> 'monitors'))) as acknowledged_as
-    from messages m join channels c on c.id = m.channel_id join organisations o
+    from deliveries m join channels c on c.id = m.channel_id join organisations o
       on o.id = c.organisation_id
     where m.id = ${id} and c.deleted_at is null`;
   return row;

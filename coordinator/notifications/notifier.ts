@@ -1,7 +1,9 @@
 import type { Starts } from '../../shared/actor/supervisor.ts';
+import type { Log } from '../../shared/base/log.ts';
+import { createSending, type SendingDependencies } from '../deliveries/sending.ts';
 import type { Results } from '../results/reading.ts';
 import { createComposer } from './compose.ts';
-import { createDeliverer, type DelivererDependencies } from './deliver.ts';
+import { type AlertDependencies, alertKind } from './deliver.ts';
 import { createOwnerFallback } from './last-resort.ts';
 import { createPlanner } from './plan.ts';
 import type { GatheringTimes } from './warnings.ts';
@@ -27,16 +29,11 @@ import type { GatheringTimes } from './warnings.ts';
  *   alert and a channel      told      is part of a message
  *                            dropped   `because` says why it never is
  *                            merged    its end leaves in its place, as "was down"
- *   messages, of a channel   waiting   for its first or next attempt; `claimed_until`: in delivery
- *                            delivered the receiver accepted it
- *                            refused   the receiver refused it for good
- *                            failed    not accepted in 24 h, or its channel gets nothing any more
- *                            superseded its incidents ended first: the merged steps were its own
+ *   deliveries, of a channel           a message: deliveries/sending.ts has its states
  *
  * What happens when a step fails, or its process crashes:
  *   1, 2, 3, 5  it was one transaction and wrote nothing: the next tick, here or elsewhere, does it
- *   4           the message stays claimed for a minute, and is sent again with the same key. The
- *               next process in the same place takes it back at once (`claimed_by`)
+ *   4           the message stays claimed for a minute, and is sent again with the same key
  *
  * A commit that makes work wakes it; it also polls twice a second for what became due by time
  * alone. Alerts of warnings gather before they are planned, and leave by themselves (warnings.ts).
@@ -46,7 +43,7 @@ export function createNotifier(deps: NotifierDependencies): Notifier {
   const planner = createPlanner({ sql, clock, log, warningTimes: deps.warningTimes });
   const gathers = (kind: string): boolean => kindOf(kind)?.gathers !== false;
   const composer = createComposer({ sql, clock, gathers, results: deps.results });
-  const deliverer = createDeliverer(deps);
+  const deliverer = createSending(alertKind(deps), deps);
   const fallback = createOwnerFallback({ sql, clock, log, hasMail: deps.hasMail });
 
   /** Steps 2 to 4. The events that are planned first leave first, and wait for no others. */
@@ -80,13 +77,15 @@ export type Notifier = {
   readonly close: () => Promise<void>;
 };
 
-export type NotifierDependencies = DelivererDependencies & {
-  readonly supervisor: Starts<'notifier' | 'fallback'>;
-  readonly everyMs: number;
-  /** How often it checks for undelivered alerts, and for channels that do not deliver. */
-  readonly fallbackMs: number;
-  /** Whether owners can be mailed. */
-  readonly hasMail: boolean;
-  readonly warningTimes?: GatheringTimes;
-  readonly results: Pick<Results, 'within'>;
-};
+export type NotifierDependencies = AlertDependencies &
+  SendingDependencies & {
+    readonly supervisor: Starts<'notifier' | 'fallback'>;
+    readonly log: Log;
+    readonly everyMs: number;
+    /** How often it checks for undelivered alerts, and for channels that do not deliver. */
+    readonly fallbackMs: number;
+    /** Whether owners can be mailed. */
+    readonly hasMail: boolean;
+    readonly warningTimes?: GatheringTimes;
+    readonly results: Pick<Results, 'within'>;
+  };

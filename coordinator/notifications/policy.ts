@@ -160,27 +160,6 @@ export function afterAttempt(
   };
 }
 
-const hour = 3_600 * second;
-const pauses = [1 * second, 5 * second, 30 * second, 120 * second, 600 * second] as const;
-const dayOfHours = 24;
-
-type Again = { readonly is: 'again'; readonly at: number } | { readonly is: 'given up' };
-
-/**
- * When the next attempt of a message is due after this many attempts (rule 31): after 1 s, 5 s, 30
- * s, 2 min, 10 min, then hourly for a day. The receiver may ask for a later time, but for an hour's
- * delay at most.
- */
-export function tryAgain(
-  { attempts, after_s }: { readonly attempts: number; readonly after_s: number | undefined },
-  now: number,
-): Again {
-  if (attempts >= pauses.length + dayOfHours + 1) return { is: 'given up' };
-  const pause = pauses[attempts - 1] ?? hour;
-  const wanted = after_s === undefined ? 0 : Math.min(Math.max(after_s, 0) * second, hour);
-  return { is: 'again', at: now + Math.max(pause, wanted) };
-}
-
 /**
  * Whether a refusal that a proxy may have given in the receiver's place is believed (rule 31): once
  * the attempts of two minutes all had it.

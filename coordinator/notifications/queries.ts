@@ -106,7 +106,7 @@ function p95(sql: Queryable, now: number) {
       extract(epoch from m.due_at) * 1000,
       (select min(coalesce((select max((hold ->> 2)::float8)
         from jsonb_array_elements(s.holds) as hold), extract(epoch from s.due_at) * 1000))
-        from alert_steps s where s.message_id = m.id)))) from messages m
+        from alert_steps s where s.message_id = m.id)))) from deliveries m
     where m.channel_id = c.id and m.state = 'delivered' and m.event <> 'reminder'
       and m.created_at > ${new Date(now - weekMs)})::float8`;
 }
@@ -224,7 +224,7 @@ async function endWaiting(
   at: Date,
 ): Promise<void> {
   await sql`
-    update messages m set state = 'failed', settled_at = ${at},
+    update deliveries m set state = 'failed', settled_at = ${at},
       words = case when not c.enabled then 'The channel was turned off.'
         when c.unsubscribed_at is not null then 'The mailbox unsubscribed.'
         else 'The mailbox has not confirmed that it wants alerts.' end
@@ -250,7 +250,7 @@ export async function deleteChannel(
   await sql`update channels
     set deleted_at = ${at}, config = '{}', secrets = null, verification = null, enabled = false
     where id = ${id} and organisation_id = ${organisation}`;
-  await sql`update messages
+  await sql`update deliveries
     set state = 'failed', settled_at = ${at}, words = 'The channel was deleted.'
     where channel_id = ${id} and state = 'waiting'`;
   await askAgain(sql, id, at);
@@ -440,8 +440,8 @@ export function lastMessages(
   }: { readonly channel: string | null; readonly before: number; readonly most: number },
 ): Promise<MessageRow[]> {
   return sql<MessageRow[]>`
-    select ${messageColumns(sql)} from messages m join channels c on c.id = m.channel_id
-    where m.organisation_id = ${organisation} and m.key < ${before}
+    select ${messageColumns(sql)} from deliveries m join channels c on c.id = m.channel_id
+    where m.kind = 'alert' and m.organisation_id = ${organisation} and m.key < ${before}
       ${channel === null ? sql`` : sql`and m.channel_id = ${channel}`}
     order by m.key desc limit ${most}`;
 }
@@ -450,15 +450,7 @@ function messageColumns(sql: Queryable) {
   return sql`
   m.key, m.id, m.channel_id, c.name as channel_name, c.kind, m.event, m.told ->> 'sentence' as sentence,
     m.state, m.due_at, m.created_at, m.settled_at,
-  m.next_at, m.words, m.told -> 'monitors' as monitors, ${attempts(sql)} as attempts`;
-}
-
-function attempts(sql: Queryable) {
-  return sql`
-  coalesce((select json_agg(json_build_object('at', (extract(epoch from a.at) * 1000)::bigint,
-    'took_ms', a.took_ms, 'status', a.status,
-    'class', a.class, 'verdict', a.verdict, 'words', a.words) order by a.attempt)
-    from message_attempts a where a.message_id = m.id), '[]')`;
+  m.next_at, m.words, m.told -> 'monitors' as monitors, m.log as attempts`;
 }
 
 /** The newest messages that say something of an incident. */
@@ -469,7 +461,7 @@ export function messagesOfIncident(
   most: number,
 ): Promise<MessageRow[]> {
   return sql<MessageRow[]>`
-    select ${messageColumns(sql)} from messages m join channels c on c.id = m.channel_id
+    select ${messageColumns(sql)} from deliveries m join channels c on c.id = m.channel_id
     where m.organisation_id = ${organisation} and m.id in (select s.message_id from alert_steps s
       where s.organisation_id = ${organisation} and s.incident_id = ${incident})
     order by m.key desc limit ${most}`;
@@ -484,7 +476,7 @@ export async function messageById(
 ): Promise<MessageRow | undefined> {
   const [row] = await sql<
     MessageRow[]
-  >`select ${messageColumns(sql)} from messages m join channels c on c.id = m.channel_id
+  >`select ${messageColumns(sql)} from deliveries m join channels c on c.id = m.channel_id
     where c.organisation_id = ${organisation} and m.channel_id = ${channel} and m.id = ${id}`;
   return row;
 }
@@ -523,12 +515,11 @@ export function stepsToShow(
         (extract(epoch from m.created_at) * 1000)::bigint,
         'next_at', (extract(epoch from m.next_at) * 1000)::bigint, 'settled_at',
           (extract(epoch from m.settled_at) * 1000)::bigint,
-        'words', case when m.state = 'failed' and m.words is distinct from (
-          select a.words from message_attempts a where a.message_id = m.id
-          order by a.attempt desc limit 1) then m.words end,
+        'words', case when m.state = 'failed' and m.words is distinct from m.log -> -1 ->> 'words'
+          then m.words end,
         'together', json_array_length((m.told -> 'monitors')::json), 'attempts',
-          ${attempts(sql)}) end as message
-    from alert_steps s left join messages m on m.id = s.message_id
+          m.log) end as message
+    from alert_steps s left join deliveries m on m.id = s.message_id
     where s.organisation_id = ${organisation} and s.incident_id = any(${incidents}::uuid[])
     order by s.due_at, s.id`;
 }

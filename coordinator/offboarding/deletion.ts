@@ -107,9 +107,9 @@ async function forgetRows(sql: Queryable, id: string, batchSize: number): Promis
       where ctid = any(array(select ctid from alert_steps where organisation_id = ${id}
         limit ${batchSize}))`;
   if (steps.count > 0) return true;
-  const messages = await sql`delete from messages
-      where ctid = any(array(select ctid from messages where organisation_id = ${id}
-        limit ${batchSize}))`;
+  const messages = await sql`delete from deliveries
+      where ctid = any(array(select ctid from deliveries
+        where kind = 'alert' and organisation_id = ${id} limit ${batchSize}))`;
   if (messages.count > 0) return true;
   return (
     (

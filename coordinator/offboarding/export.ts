@@ -134,9 +134,9 @@ const parts = {
   messages: {
     columns:
       'm.id, m.channel_id, m.event, m.thread_id, m.told, m.state, m.due_at, m.attempts, m.settled_at, m.words',
-    from: 'messages m',
+    from: 'deliveries m',
     key: 'm.key',
-    where: of('m'),
+    where: `m.kind = 'alert' and ${of('m')}`,
   },
   status_pages: {
     columns: `p.id, ${shownPageNames}, p.created_at,

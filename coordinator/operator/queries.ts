@@ -70,7 +70,8 @@ export async function installationFigures(sql: Queryable, now: Date): Promise<Fi
             and newest < date_trunc('hour', ${now}::timestamptz, 'UTC')
           group by 1 order by 1 desc limit 1) h) as checks,
       (select count(*)::int from incidents where resolved_at is null) as open_incidents,
-      (select count(*)::int from messages where state = 'waiting') + (select count(*)::int
+      (select count(*)::int from deliveries
+        where kind = 'alert' and state = 'waiting') + (select count(*)::int
         from alert_steps where state = 'held') as alerts_waiting`;
   return (
     row ?? { organisations: 0, monitors: [], checks: null, open_incidents: 0, alerts_waiting: 0 }

@@ -56,33 +56,11 @@ export async function insertDeliveries(
 ): Promise<void> {
   if (notices.length === 0) return;
   await sql`
-    insert into status_page_deliveries (id, subscriber_id, incident_id, event, post_id, created_at,
-      next_at)
-    select id, subscriber, incident, event, post, ${at}, ${at}
+    insert into deliveries (id, subscriber_id, event, told, created_at, next_at)
+    select id, subscriber, event, jsonb_build_object('incident', incident, 'post', post), ${at},
+      ${at}
     from json_to_recordset(${JSON.stringify(notices)}::text::json)
       as n (id uuid, subscriber uuid, incident uuid, event text, post uuid)`;
-}
-
-export type Delivery = Omit<SubscriberNotice, 'email'> & {
-  readonly id: string;
-  readonly created_at: Date;
-  readonly attempts: number;
-};
-
-/** Claims due ones for a time, as mails are claimed. */
-export function takeDeliveries(
-  sql: Queryable,
-  now: Date,
-  forMs: number,
-  limit: number,
-): Promise<Delivery[]> {
-  return sql<Delivery[]>`
-  update status_page_deliveries
-  set next_at = ${new Date(now.getTime() + forMs)}, attempts = attempts + 1
-  where id in (select id from status_page_deliveries where next_at <= ${now}
-    order by next_at limit ${limit} for update skip locked)
-  returning id, subscriber_id as subscriber, incident_id as incident, event, post_id as post,
-    created_at, attempts`;
 }
 
 export async function webhookOfPage(
@@ -96,44 +74,33 @@ export async function webhookOfPage(
   return row;
 }
 
-export async function deleteDelivery(sql: Queryable, id: string): Promise<void> {
-  await sql`delete from status_page_deliveries where id = ${id}`;
+/** Whoever removes a subscriber, or turns one off, locks it before its deliveries. */
+export async function lockSubscribers(sql: Queryable, ids: readonly string[]): Promise<void> {
+  await sql`select 1 from status_page_subscribers where id = any(${ids}::uuid[])
+    order by id for no key update`;
 }
 
-export async function webhookSucceeded(sql: Queryable, { id, subscriber }: Delivery) {
-  await deleteDelivery(sql, id);
+export async function webhooksSucceeded(sql: Queryable, ids: readonly string[]): Promise<void> {
   await sql`update status_page_subscribers set failing_since = null
-    where id = ${subscriber} and failing_since is not null`;
+    where id = any(${ids}::uuid[]) and failing_since is not null`;
 }
 
-/** `again`: when the next attempt is; null gives this delivery up. */
-export async function webhookFailed(
+/** Those that have failed since before `offBefore` are switched off, and returned. */
+export async function webhooksFailed(
   sql: Queryable,
-  { id, subscriber }: Delivery,
-  {
-    at,
-    again,
-    offBefore,
-  }: {
-    readonly at: Date;
-    readonly again: Date | null;
-    /** One that has failed since before then is switched off; what waits for it is deleted. */
-    readonly offBefore: Date;
-  },
-): Promise<void> {
-  if (again === null) await deleteDelivery(sql, id);
-  else await sql`update status_page_deliveries set next_at = ${again} where id = ${id}`;
-  await sql`
-    with failed as (
-      update status_page_subscribers set failing_since = coalesce(failing_since, ${at}),
-        off_at = case when failing_since < ${offBefore} then ${at}::timestamptz end,
-        confirmed_at = case when failing_since < ${offBefore} then null else confirmed_at end
-      where id = ${subscriber} and off_at is null returning id, off_at)
-    delete from status_page_deliveries d using failed f
-    where d.subscriber_id = f.id and f.off_at is not null`;
+  ids: readonly string[],
+  { at, offBefore }: { readonly at: Date; readonly offBefore: Date },
+): Promise<readonly string[]> {
+  const rows = await sql<{ id: string; off_at: Date | null }[]>`
+    update status_page_subscribers set failing_since = coalesce(failing_since, ${at}),
+      off_at = case when failing_since < ${offBefore} then ${at}::timestamptz end,
+      confirmed_at = case when failing_since < ${offBefore} then null else confirmed_at end
+    where id = any(${ids}::uuid[]) and off_at is null returning id, off_at`;
+  return rows.flatMap(({ id, off_at }) => (off_at === null ? [] : [id]));
 }
 
-/** The server says that the address is gone. */
-export async function deleteWebhook(sql: Queryable, id: string): Promise<void> {
-  await sql`delete from status_page_subscribers where id = ${id} and secrets is not null`;
+/** Their servers say that the addresses are gone. */
+export async function deleteWebhooks(sql: Queryable, ids: readonly string[]): Promise<void> {
+  await sql`delete from status_page_subscribers
+    where id = any(${ids}::uuid[]) and secrets is not null`;
 }

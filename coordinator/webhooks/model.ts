@@ -1,7 +1,15 @@
 import type { listEvents } from '../../shared/api/events.ts';
 import type { OutputOf } from '../../shared/api/operation.ts';
 import { Refusal } from '../../shared/base/errors.ts';
-import { type HttpAnswer, retryAfter, type SendOutcome } from '../notifications/kinds/types.ts';
+import type { Answered, Pauses } from '../deliveries/model.ts';
+import type { Outcome } from '../deliveries/queries.ts';
+
+import {
+  type HttpAnswer,
+  later,
+  retryAfter,
+  type SendOutcome,
+} from '../notifications/kinds/types.ts';
 
 /** The rules of webhooks: what an address may be, when an attempt is repeated, when one is off. */
 
@@ -78,7 +86,7 @@ export function validSecrets(
   return secrets.filter(({ until }) => until === null || until > now);
 }
 
-/** The pauses of Standard Webhooks: ten attempts within three days and a bit. */
+/** Those of Standard Webhooks: ten attempts within three days and a bit. */
 const pauses = [
   5 * second,
   5 * minute,
@@ -90,47 +98,24 @@ const pauses = [
   20 * hour,
   24 * hour,
 ];
-/** Jitter, so that what failed together is not retried together. */
-const jitter = 0.1;
+export const eventPauses: Pauses = { afterMs: pauses, longestAskedMs: day, jitter: 0.1 };
 
-/** What became of an attempt. */
-export type Attempted = {
-  /** `gone`: the receiver wants no more, ever. */
-  readonly is: 'delivered' | 'failed' | 'gone';
-  readonly status: number | null;
-  /** Why there was no answer; null when there was one. */
-  readonly failure: string | null;
-  /** The beginning of the answer. */
-  readonly answer: string | null;
-  /** The earliest that the receiver wants another attempt. */
-  readonly after_s: number | undefined;
-};
+/** What became of an attempt; its `class` is null when there was an answer. */
+export type Attempted = Answered & { readonly answer: string | null };
 
 export function attempted(outcome: SendOutcome): Attempted {
-  return outcome.is === 'answer'
-    ? ofAnswer(outcome)
-    : {
-        is: 'failed',
-        status: null,
-        failure: outcome.is === 'failure' ? outcome.failure : 'broken_off',
-        answer: null,
-        after_s: undefined,
-      };
+  if (outcome.is !== 'answer') {
+    const failure = outcome.is === 'failure' ? outcome.failure : 'broken_off';
+    return { verdict: { is: 'retry', words: failure }, status: null, class: failure, answer: null };
+  }
+  const { status, body } = outcome;
+  return { verdict: verdictOf(outcome), status, class: null, answer: beginningOf(body) };
 }
 
-function ofAnswer(answer: HttpAnswer): Attempted {
-  return {
-    is:
-      answer.status >= 200 && answer.status < 300
-        ? 'delivered'
-        : answer.status === 410
-          ? 'gone'
-          : 'failed',
-    status: answer.status,
-    failure: null,
-    answer: beginningOf(answer.body),
-    after_s: retryAfter(answer),
-  };
+function verdictOf(answer: HttpAnswer): Attempted['verdict'] {
+  const { status } = answer;
+  if (status >= 200 && status < 300) return { is: 'delivered' };
+  return status === 410 ? { is: 'gone' } : later(`status ${status}`, retryAfter(answer));
 }
 
 const keptOfAnswer = 1_024;
@@ -138,22 +123,6 @@ const keptOfAnswer = 1_024;
 /** What a database takes, whatever the receiver sent. */
 function beginningOf(body: string): string {
   return Buffer.from(body).subarray(0, keptOfAnswer).toString().replaceAll('\0', '\ufffd');
-}
-
-/**
- * When the next attempt is due; null when this was the last. @param attempts Including this one.
- * @param chance From 0 to 1.
- */
-export function nextAttempt(
-  attempts: number,
-  { after_s = 0 }: Pick<Attempted, 'after_s'>,
-  now: number,
-  chance: number,
-): number | null {
-  const pause = pauses[attempts - 1];
-  return pause === undefined
-    ? null
-    : now + Math.round(Math.max(pause, after_s * second) * (1 + jitter * chance));
 }
 
 export type WebhookHealth = {
@@ -170,7 +139,7 @@ const offAfter = 5 * day;
 /** How it fares after an attempt, and why it is turned off, if it is. */
 export function afterAttempt(
   { failing_since, last_failed_at }: WebhookHealth,
-  is: Attempted['is'],
+  is: Outcome['verdict'],
   at: number,
 ): { readonly health: WebhookHealth; readonly off: 'gone' | 'failing' | null } {
   if (is === 'delivered') return { health: healthy, off: null };

@@ -1,6 +1,7 @@
 import * as api from '../../shared/api/webhooks.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
+import { cancelWaiting } from '../deliveries/queries.ts';
 import { eventCursors } from '../events/position.ts';
 import { hourly } from '../gate/attempts.ts';
 import { handle } from '../gate/bind.ts';
@@ -29,7 +30,6 @@ import {
 } from './model.ts';
 import {
   beginCursors,
-  cancelDeliveries,
   countWebhooks,
   type DeliveryRow,
   deliveryPage,
@@ -183,7 +183,7 @@ export const updateWebhook = handle(api.updateWebhook)({
       isTurnedOn || url.href !== stored.url,
     );
     if (isTurnedOn) await beginCursors(sql, before.id);
-    if (!enabled) await cancelDeliveries(sql, before.id, new Date(now));
+    if (!enabled) await cancelWaiting(sql, 'event', [before.id], new Date(now));
     const { description, event_types } = before;
     note({
       before: { url: maskedUrl(stored.url), description, event_types, enabled: before.enabled },
@@ -245,9 +245,9 @@ export const testWebhook = handle(api.testWebhook)({
         content: sent,
       }),
     );
-    const { is, status, failure, answer } = attempted(outcome);
+    const { verdict, status, class: failure, answer } = attempted(outcome);
     const took_ms = Math.max(0, Math.round(performance.now() - began));
-    return { delivered: is === 'delivered', status, failure, answer, took_ms, sent };
+    return { delivered: verdict.is === 'delivered', status, failure, answer, took_ms, sent };
   },
   act: async ({ note }, _input, tried) => {
     note({ after: { delivered: tried.delivered } });
@@ -270,11 +270,15 @@ export const listWebhookDeliveries = handle(api.listWebhookDeliveries)(async (co
 });
 
 function deliveryJson(scope: Pick<OrganisationScope, 'caller'>, row: DeliveryRow) {
+  const { attempted: last } = row;
   return {
     ...row,
     next_attempt_at: row.state === 'waiting' ? row.next_at : null,
-    failure: row.class,
-    answer: seesAll(scope) ? row.answer : null,
+    attempted_at: last && new Date(last.at),
+    status: last?.status ?? null,
+    failure: last?.class ?? null,
+    answer: seesAll(scope) ? (last?.answer ?? null) : null,
+    took_ms: last?.took_ms ?? null,
   };
 }
 

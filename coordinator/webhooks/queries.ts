@@ -115,12 +115,6 @@ export async function deleteWebhook(
   await sql`delete from webhooks where organisation_id = ${organisation} and id = ${id}`;
 }
 
-/** What waits for a webhook that was turned off is not sent any more. */
-export async function cancelDeliveries(sql: Queryable, webhook: string, at: Date): Promise<void> {
-  await sql`update webhook_deliveries set state = 'cancelled', settled_at = ${at}
-    where webhook_id = ${webhook} and state = 'waiting'`;
-}
-
 export const deliveryStates = ['waiting', 'delivered', 'failed', 'cancelled'] as const;
 export type DeliveryState = (typeof deliveryStates)[number];
 
@@ -133,11 +127,14 @@ export type DeliveryRow = {
   readonly created_at: Date;
   readonly next_at: Date;
   readonly attempts: number;
-  readonly attempted_at: Date | null;
-  readonly status: number | null;
-  readonly class: string | null;
-  readonly took_ms: number | null;
-  readonly answer: string | null;
+  /** The last attempt that was answered, or that ended without an answer (class). */
+  readonly attempted: {
+    readonly at: number;
+    readonly status: number | null;
+    readonly class: string | null;
+    readonly took_ms: number;
+    readonly answer: string | null;
+  } | null;
 };
 
 /** Newest first. */
@@ -149,7 +146,7 @@ export function deliveryPage(
   limit: number,
 ): Promise<DeliveryRow[]> {
   return sql<DeliveryRow[]>`
-  select ${deliveryColumns(sql)} from webhook_deliveries d
+  select ${deliveryColumns(sql)} from deliveries d
   where d.organisation_id = ${organisation} and d.webhook_id = ${webhook} and d.key < ${before}
     ${state === null ? sql`` : sql`and d.state = ${state}`}
   order by d.key desc limit ${limit}`;
@@ -157,8 +154,8 @@ export function deliveryPage(
 
 function deliveryColumns(sql: Queryable) {
   return sql`
-  d.key, d.id, d.event_id, d.event, d.state, d.created_at, d.next_at, d.attempts, d.attempted_at,
-  d.status, d.class, d.took_ms, d.answer`;
+  d.key, d.id, d.event_id, d.event, d.state, d.created_at, d.next_at, d.attempts,
+  d.log -> -1 as attempted`;
 }
 
 /** Has an event sent again, from the first attempt on. */
@@ -170,7 +167,7 @@ export async function resendDelivery(
   at: Date,
 ): Promise<DeliveryRow | undefined> {
   const [row] = await sql<DeliveryRow[]>`
-    update webhook_deliveries d set state = 'waiting', attempts = 0, next_at = ${at},
+    update deliveries d set state = 'waiting', attempts = 0, next_at = ${at},
       settled_at = null
     where d.organisation_id = ${organisation} and d.webhook_id = ${webhook} and d.id = ${id}
     returning ${deliveryColumns(sql)}`;

@@ -37,7 +37,7 @@ const toldOf = async (
 ): Promise<{ messages: number; incidents: number }> => {
   const [row] = await sql<{ messages: number; incidents: number }[]>`
     select coalesce(max(messages), 0)::int as messages, coalesce(min(incidents), 0)::int as incidents from (
-      select count(distinct message_id) as messages, count(*) as incidents from alert_steps s join messages m on m.id = s.message_id
+      select count(distinct message_id) as messages, count(*) as incidents from alert_steps s join deliveries m on m.id = s.message_id
       where m.state = 'delivered' and s.channel_id = any(${channels}::uuid[]) group by s.channel_id) told`;
   return row ?? { messages: 0, incidents: 0 };
 };
@@ -144,7 +144,7 @@ export const alerts: Bench = {
       const p99 = quantile(took, 0.99);
       const hanging = await rig.sql<
         { attempts: number }[]
-      >`select sum(attempts)::int as attempts from messages where channel_id = ${slow}`;
+      >`select sum(attempts)::int as attempts from deliveries where channel_id = ${slow}`;
       const figures: Figure[] = [
         {
           what: `due → accepted, p99 of ${steps.length} over ${quick.length} channels (median ${quantile(took, 0.5).toFixed(0)} ms), one more hanging ${hanging[0]?.attempts ?? 0} times`,
@@ -173,7 +173,7 @@ export const alerts: Bench = {
         await messagesFigure(rig, '1,000 monitors of an organisation down at once', many),
       );
       const first = await rig.sql<{ at: Date }[]>`
-        select distinct on (channel_id) settled_at as at from messages
+        select distinct on (channel_id) settled_at as at from deliveries
         where channel_id = any(${many.channels}::uuid[]) order by channel_id, key`;
       const firstMs = Math.max(...first.map(({ at }) => at.getTime() - began));
       figures.push({

@@ -220,9 +220,11 @@ describe('a coordinator that is killed while it sends', () => {
     });
   };
   const states = async () =>
-    (await network.sql<{ state: string }[]>`select state from messages order by state`).map(
-      ({ state }) => state,
-    );
+    (
+      await network.sql<
+        { state: string }[]
+      >`select state from deliveries where kind = 'alert' order by state`
+    ).map(({ state }) => state);
   const keysAt = (path: string) =>
     receiver.got
       .filter((got: Got) => got.path === path)
@@ -248,7 +250,7 @@ describe('a coordinator that is killed while it sends', () => {
     await down('Mail');
     receiver.answer(says(204));
     // The claim of the dead one ends, as it does by itself.
-    await network.sql`update messages set next_at = now(), claimed_until = now() where state = 'waiting'`;
+    await network.sql`update deliveries set next_at = now(), claimed_until = now() where state = 'waiting'`;
     const other = await network.startCoordinatorProcess();
     await eventually(
       async () => (await states()).join() === 'delivered,delivered,delivered,delivered',
@@ -277,7 +279,7 @@ describe('a coordinator that is killed while it sends', () => {
       (
         await network.sql<
           { at: Date }[]
-        >`select claimed_until as at from messages where state = 'waiting'`
+        >`select claimed_until as at from deliveries where kind = 'alert' and state = 'waiting'`
       ).map(({ at }) => at.getTime());
     const [until = 0] = await claimedUntil();
     receiver.answer(says(204));

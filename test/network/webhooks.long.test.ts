@@ -65,7 +65,7 @@ test('kill -9 between an answer and its commit sends the event again under the s
   const states = async () =>
     (
       await network.sql<{ state: string }[]>`
-        select state from webhook_deliveries where webhook_id = ${webhook}`
+        select state from deliveries where webhook_id = ${webhook}`
     ).map(({ state }) => state);
   expect(new Set(await states())).toEqual(new Set(['waiting']));
   // Meanwhile there are more, of which no coordinator knows.
@@ -74,7 +74,7 @@ test('kill -9 between an answer and its commit sends the event again under the s
     select ${network.organisation}, 'deploy', 'Unseen ' || n from generate_series(1, 5) n
     returning event_id as id`;
   // The claims of the dead one end, as they do by themselves.
-  await network.sql`update webhook_deliveries set next_at = now()`;
+  await network.sql`update deliveries set next_at = now()`;
   await network.startCoordinatorProcess();
   await network.startCoordinatorProcess();
   await eventually(

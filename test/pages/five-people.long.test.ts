@@ -2,6 +2,7 @@ import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createMailer } from '../../coordinator/account-mail/delivery.ts';
 import type { MailTemplate } from '../../coordinator/account-mail/sender.ts';
+import { newId } from '../../shared/base/crypto.ts';
 import { systemClock } from '../../shared/base/time.ts';
 import { openTab, type Tab } from '../support/browser.ts';
 import { describeInBrowser } from '../support/in-browser.ts';
@@ -34,6 +35,7 @@ describeInBrowser('five people', (browser) => {
   /** The link of a kind in the newest mail to somebody. */
   const linkTo = async (to: string, kind: 'finish' | 'join'): Promise<string> => {
     await createMailer({
+      place: newId(),
       sql: web.sql,
       clock: systemClock,
       log: testLog(),

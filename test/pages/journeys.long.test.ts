@@ -273,6 +273,7 @@ describeInBrowser('journeys of a team that has been at it for long', (browser) =
     await shown(visitor.page, 'Check your inbox');
     const mail = () =>
       createMailer({
+        place: newId(),
         sql: web.sql,
         clock: systemClock,
         log: testLog(),

@@ -3,6 +3,7 @@
  * receiver that is away at times.
  */
 
+import { nextAttempt, usualPauses } from '../../coordinator/deliveries/model.ts';
 import {
   decideStep,
   flappingOf,
@@ -12,7 +13,6 @@ import {
   isLastResort,
   reminderAfter,
   type StepEvent,
-  tryAgain,
 } from '../../coordinator/notifications/policy.ts';
 
 export type Span = { readonly from: number; readonly to: number };
@@ -217,9 +217,10 @@ export const tell = (story: Story): Heard => {
       message.attempts.push(now);
       if (!isIn(story.away, now)) message.taken = now;
       else {
-        const again = tryAgain({ attempts: message.attempts.length, after_s: undefined }, now);
-        if (again.is === 'again') message.next = Math.ceil(again.at / 1_000) * 1_000;
-        else message.over = true;
+        const tried = { attempts: message.attempts.length, after_s: undefined };
+        const again = nextAttempt(usualPauses, tried, now, 0);
+        if (again === null) message.over = true;
+        else message.next = Math.ceil(again / 1_000) * 1_000;
       }
     }
     for (const { outage, event, message, state } of steps)

@@ -286,7 +286,7 @@ export const createThings = async (
     },
     new Date(),
   );
-  await api.sql`insert into webhook_deliveries (id, organisation_id, webhook_id, event_key, event_id, event, created_at, next_at)
+  await api.sql`insert into deliveries (id, organisation_id, webhook_id, event_key, event_id, event, created_at, next_at)
     values (${delivery}, ${organisation}, ${webhook}, 1, ${newId()}, 'deploy', now(), now())`;
   const probe = newId();
   await api.sql`insert into probes (id, organisation_id, name, continent) values (${probe}, ${organisation}, ${probe}, 'Africa')`;

@@ -117,12 +117,11 @@ export const seedDemoChannels = async (
     [mailed, night.id, 3 * day],
     [message, ops.id, 0],
   ] as const)
-    await sql`insert into messages (id, organisation_id, channel_id, event, thread_id, told, state, due_at, created_at, attempts, next_at, settled_at)
+    await sql`insert into deliveries (id, organisation_id, channel_id, event, thread_id, told, state, due_at, created_at, attempts, next_at, settled_at)
       values (${id}, ${organisation}, ${to}, 'down', ${id}, ${JSON.stringify(content)}, 'delivered', ${at(due + back)}, ${created}, 2, ${taken}, ${taken})`;
   const attempts = [
     {
-      attempt: 1,
-      at: at(due - 4),
+      at: Date.parse(at(due - 4)),
       took_ms: 36,
       status: 503,
       class: 'answer',
@@ -130,16 +129,15 @@ export const seedDemoChannels = async (
       words: 'it answers with an error',
     },
     {
-      attempt: 2,
-      at: at(due - 60),
+      at: Date.parse(at(due - 60)),
       took_ms: 131,
       status: 200,
       class: 'answer',
       verdict: 'delivered',
       words: null,
     },
-  ].map((each) => ({ message_id: message, ...each }));
-  await sql`insert into message_attempts ${rowsFor(sql, 'message_attempts', attempts)}`;
+  ];
+  await sql`update deliveries set log = ${JSON.stringify(attempts)}::text::jsonb where id = ${message}`;
   const step = {
     organisation_id: organisation,
     monitor_id: told.monitor,
@@ -177,7 +175,7 @@ export const seedDemoChannels = async (
   ];
   const [{ key } = { key: 0 }] = await sql<
     { key: number }[]
-  >`select key from messages where id = ${message}`;
+  >`select key from deliveries where id = ${message}`;
   const acknowledge_short = await links.signShort({ id: message, key });
   const { text: question, fingerprint } = await createAccountSecrets(sql, {
     secretKey: testSecretKey,

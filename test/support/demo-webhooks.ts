@@ -74,8 +74,8 @@ export const seedDemoWebhooks = async (
   });
   const delivery = newId();
   const event = (number: number): string => `5d0f7a3e-9c41-4b8e-a6d2-00000000000${number}`;
-  const sent = { organisation_id: organisation, webhook_id: tickets, took_ms: 48 };
-  await sql`insert into webhook_deliveries ${rowsFor(sql, 'webhook_deliveries', [
+  const sent = { organisation_id: organisation, webhook_id: tickets };
+  await sql`insert into deliveries ${rowsFor(sql, 'deliveries', [
     {
       ...sent,
       id: newId(),
@@ -86,10 +86,7 @@ export const seedDemoWebhooks = async (
       created_at: at(2 * day),
       next_at: at(2 * day),
       attempts: 1,
-      attempted_at: at(2 * day),
-      status: 200,
-      class: null,
-      answer: 'ok',
+      log: [{ at: at(2 * day).getTime(), took_ms: 48, status: 200, class: null, answer: 'ok' }],
       settled_at: at(2 * day),
     },
     {
@@ -102,10 +99,7 @@ export const seedDemoWebhooks = async (
       created_at: at(day),
       next_at: at(day),
       attempts: 10,
-      attempted_at: at(day),
-      status: null,
-      class: 'timeout',
-      answer: null,
+      log: [{ at: at(day).getTime(), took_ms: 48, status: null, class: 'timeout', answer: null }],
       settled_at: at(day),
     },
     {
@@ -118,10 +112,15 @@ export const seedDemoWebhooks = async (
       created_at: at(7 * minute),
       next_at: at(-4 * minute),
       attempts: 2,
-      attempted_at: at(minute),
-      status: 503,
-      class: null,
-      answer: '<h1>Service Unavailable</h1>',
+      log: [
+        {
+          at: at(minute).getTime(),
+          took_ms: 48,
+          status: 503,
+          class: null,
+          answer: '<h1>Service Unavailable</h1>',
+        },
+      ],
       settled_at: null,
     },
   ])}`;

@@ -4,8 +4,9 @@
  */
 
 import type { Sql } from '../../coordinator/database/connect.ts';
+import { createSending } from '../../coordinator/deliveries/sending.ts';
 import { createComposer } from '../../coordinator/notifications/compose.ts';
-import { createDeliverer } from '../../coordinator/notifications/deliver.ts';
+import { alertKind } from '../../coordinator/notifications/deliver.ts';
 import { kindOf as kindOfProduct } from '../../coordinator/notifications/kinds/index.ts';
 import type {
   ChannelKind,
@@ -62,9 +63,7 @@ export const notificationBench = async (sql: Sql) => {
   };
   const results = createResults({ unsealed: noUnsealedHours, log });
   const coordinator = (place = newId(), sqlOfCourier = sql) => {
-    const courier = createDeliverer({
-      place,
-      sql: sqlOfCourier,
+    const kind = alertKind({
       clock,
       log,
       kindOf,
@@ -86,10 +85,12 @@ export const notificationBench = async (sql: Sql) => {
         unsubscribe: null,
       }),
     });
+    const courier = createSending(kind, { place, sql: sqlOfCourier, clock, log });
     const planner = createPlanner({ sql, clock, log });
     const gathers = (kind: string): boolean => kindOf(kind)?.gathers !== false;
     const composer = createComposer({ sql, clock, gathers, results });
     return {
+      kind,
       courier,
       planner,
       composer,
@@ -100,7 +101,7 @@ export const notificationBench = async (sql: Sql) => {
   const settled = () =>
     eventually(
       async () =>
-        (await sql`select 1 from messages where claimed_until is not null and state = 'waiting'`)
+        (await sql`select 1 from deliveries where claimed_until is not null and state = 'waiting'`)
           .length === 0,
     );
   return {
@@ -109,6 +110,7 @@ export const notificationBench = async (sql: Sql) => {
     sent,
     answers,
     coordinator,
+    kind: here.kind,
     get now() {
       return state.now;
     },

@@ -353,7 +353,7 @@ export const spoilNames = async (
   >`select id from channels where organisation_id = ${organisation} order by id`;
   await sql`update channels c set name = s.name, failure = s.name, config = jsonb_build_object('url', s.name, 'address', s.name, 'topic', s.name)
     from unnest(${channels.map(({ id }) => id)}::uuid[], ${channels.map((_, index) => badOf(index))}::text[]) s (id, name) where c.id = s.id`;
-  await sql`update messages set told = jsonb_set(jsonb_set(told, '{sentence}', to_jsonb(${badOf(1)}::text)), '{monitors,0,name}', to_jsonb(${badOf(3)}::text))
+  await sql`update deliveries set told = jsonb_set(jsonb_set(told, '{sentence}', to_jsonb(${badOf(1)}::text)), '{monitors,0,name}', to_jsonb(${badOf(3)}::text))
     where organisation_id = ${organisation}`;
   await sql`update users set name = ${badOf(0)} where id = ${owner.user}`;
   await sql`update audit_log set changed = jsonb_build_object('about', '{}'::jsonb, 'before', jsonb_build_object('name', ${badOf(0)}::text), 'after', jsonb_build_object('name', ${badOf(1)}::text)), token_name = ${badOf(1)}, who = ${badOf(3)}

@@ -467,25 +467,6 @@ create index audit_log_at on audit_log (at);
 create index audit_log_organisation on audit_log (organisation_id, key);
 create index audit_log_user on audit_log (user_id, key);
 
--- Mails that wait, as what they are about: their text, and the secret in it, is made when they are
--- sent, so that no secret lies here.
-create table mails (
-  id uuid not null,
-  kind text not null,
-  recipient text not null,
-  about jsonb not null,
-  created_at timestamptz not null,
-  -- When it is to be tried next; moved ahead by whoever takes it, so that no other does meanwhile.
-  next_at timestamptz not null,
-  attempts integer not null default 0,
-  done_at timestamptz,
-  failed_at timestamptz,
-  failure text,
-  primary key (id)
-);
-create index mails_by_age on mails (created_at);
-create index mails_waiting on mails (next_at) where ((done_at is null) and (failed_at is null));
-
 -- Addresses that want no more mail of an organisation's alerts.
 create table suppressions (
   organisation_id uuid not null,
@@ -1531,110 +1512,6 @@ create table attempts (
   primary key (subject)
 );
 
--- What leaves: once taken, for good. Its id is the idempotency key of every attempt.
-create table messages (
-  id uuid not null,
-  key bigint generated always as identity,
-  organisation_id uuid not null,
-  channel_id uuid not null,
-  event text not null,
-  -- The message that began the talk: a "down", or itself.
-  thread_id uuid not null,
-  -- What it says, the same with every attempt; but for links, which are signed anew.
-  told jsonb not null,
-  -- waiting → delivered | refused | failed | superseded (all that it told was over before it was
-  -- delivered)
-  state text not null,
-  due_at timestamptz not null,
-  created_at timestamptz not null,
-  attempts integer not null default 0,
-  -- When it is to be tried next; whoever tries it moves this ahead, so that no other does
-  -- meanwhile.
-  next_at timestamptz not null,
-  claimed_until timestamptz,
-  settled_at timestamptz,
-  -- What the receiver calls it, and our words for what it answered.
-  reference text,
-  words text,
-  -- At which place the coordinator runs that claimed it: whoever starts there again takes back what
-  -- its predecessor had claimed.
-  claimed_by uuid,
-  check (state in ('waiting', 'delivered', 'refused', 'failed', 'superseded')),
-  unique (key),
-  primary key (id),
-  foreign key (channel_id) references channels on delete cascade
-);
--- What was told is forgotten after its time, the oldest first.
-create index messages_by_age on messages (created_at);
--- The messages of an organisation, newest first, whatever their channel.
-create index messages_of on messages (organisation_id, key);
-create index messages_page on messages (channel_id, key);
-create index messages_thread on messages (thread_id);
-create index messages_waiting on messages (next_at) where (state = 'waiting'::text);
-
--- One event of one incident or warning for one channel. held → told (in a message) | dropped | merged (its
--- incident ended before it was taken).
-create table alert_steps (
-  id bigint generated always as identity,
-  organisation_id uuid not null,
-  channel_id uuid not null,
-  monitor_id uuid not null,
-  incident_id uuid,
-  -- The alert of a warning.
-  alert_id bigint,
-  event text not null,
-  seq integer not null default 0,
-  state text not null,
-  -- When the event became due, whatever holds it here.
-  due_at timestamptz not null,
-  -- When it is to be looked at next, and what held it so far: [[by, from, until], …], times in
-  -- milliseconds.
-  look_at timestamptz not null,
-  holds jsonb not null default '[]',
-  -- What the monitor was doing: of a "down" how it is told (rule 37), of an "up" whether it waits
-  -- until the monitor was steady.
-  flapping text not null default 'plain',
-  -- Why it was dropped.
-  because text,
-  message_id uuid,
-  -- When it first left, whatever became of that message.
-  first_told_at timestamptz,
-  created_at timestamptz not null default now(),
-  settled_at timestamptz,
-  check (event in ('down', 'up', 'was_down', 'closed', 'reminder', 'acknowledged', 'flapping',
-    'warning', 'warning_over')),
-  check ((incident_id is null) = (alert_id is not null)),
-  check (flapping in ('plain', 'flapping', 'silent')),
-  check (state in ('held', 'told', 'dropped', 'merged')),
-  unique (incident_id, channel_id, event, seq),
-  unique (alert_id, channel_id),
-  primary key (id),
-  foreign key (alert_id) references alerts on delete cascade,
-  foreign key (channel_id) references channels on delete cascade,
-  foreign key (message_id) references messages on delete set null
-);
-create index alert_steps_by_age on alert_steps (created_at);
-create index alert_steps_channel on alert_steps (channel_id) where (state = 'held'::text);
-create index alert_steps_message on alert_steps (message_id) where (message_id is not null);
-create index alert_steps_monitor on alert_steps (monitor_id, due_at);
-create index alert_steps_waiting on alert_steps (look_at) where (state = 'held'::text);
-
-create table message_attempts (
-  message_id uuid not null,
-  attempt integer not null,
-  at timestamptz not null,
-  took_ms integer not null,
-  -- What was answered: a status, or a class of our own where there was none; never what a
-  -- stranger's server said.
-  status integer,
-  class text not null,
-  verdict text not null,
-  words text,
-  check (verdict in ('delivered', 'retry', 'refused')),
-  primary key (message_id, attempt),
-  foreign key (message_id) references messages on delete cascade
-);
-
 -- A "down" that no channel took in time, and the owners who were mailed of it (rule 38).
 create table last_resorts (
   incident_id uuid not null,
@@ -1686,39 +1563,6 @@ create table webhook_cursors (
   primary key (webhook_id),
   foreign key (webhook_id) references webhooks on delete cascade
 );
-
--- One event for one webhook, from when the cursor passed it; the log once it is settled. Not in a
--- backup either.
-create table webhook_deliveries (
-  key bigint generated always as identity,
-  id uuid not null default gen_random_uuid(),
-  organisation_id uuid not null,
-  webhook_id uuid not null,
-  event_key bigint not null,
-  event_id uuid not null,
-  event text not null,
-  state text not null default 'waiting',
-  created_at timestamptz not null,
-  -- While it waits: when the next attempt is due, or the claim of a coordinator that is making one
-  -- ends.
-  next_at timestamptz not null,
-  attempts integer not null default 0,
-  -- Of the last attempt that was answered, or ended without an answer (class).
-  attempted_at timestamptz,
-  status integer,
-  class text,
-  took_ms integer,
-  answer text,
-  settled_at timestamptz,
-  check (state in ('waiting', 'delivered', 'failed', 'cancelled')),
-  unique (id),
-  primary key (key),
-  unique (webhook_id, event_key),
-  foreign key (webhook_id) references webhooks on delete cascade
-);
-create index webhook_deliveries_next on webhook_deliveries (webhook_id, next_at) where (state = 'waiting'::text);
-create index webhook_deliveries_page on webhook_deliveries (webhook_id, key);
-create index webhook_deliveries_settled on webhook_deliveries (settled_at) where (state <> 'waiting'::text);
 
 -- STATUS PAGES
 -- What an organisation publishes, and who follows it.
@@ -1906,25 +1750,6 @@ create index status_page_subscribers_asked on status_page_subscribers (lower(ema
 create unique index status_page_subscribers_email on status_page_subscribers (page_id, lower(email));
 create unique index status_page_subscribers_url on status_page_subscribers (page_id, url_fingerprint);
 
--- What is still to be sent to a subscribed address. A row is deleted once it was accepted, or is
--- given up.
-create table status_page_deliveries (
-  id uuid not null,
-  subscriber_id uuid not null,
-  -- The incident or report, and what of it: as in mails.
-  incident_id uuid not null,
-  event text not null,
-  post_id uuid,
-  created_at timestamptz not null,
-  next_at timestamptz not null,
-  attempts integer not null default 0,
-  check (event in ('began', 'over', 'post')),
-  primary key (id),
-  foreign key (subscriber_id) references status_page_subscribers on delete cascade
-);
-create index status_page_deliveries_next on status_page_deliveries (next_at);
-create index status_page_deliveries_subscriber on status_page_deliveries (subscriber_id);
-
 -- That subscribers were mailed that an incident began, or that it is over, when nobody wrote
 -- anything.
 create table status_page_told (
@@ -1937,6 +1762,128 @@ create table status_page_told (
   foreign key (incident_id) references incidents on delete cascade,
   foreign key (page_id) references status_pages on delete cascade
 );
+
+-- DELIVERIES
+-- What leaves for others, and the steps of alerts that messages are made of.
+
+-- What is sent until it is accepted: an alert's message to a channel, an event to a webhook, an
+-- update to a subscriber of a status page, or a mail. Its id is the same at every attempt, and what
+-- receivers recognise it by; an event has its own. Of these only messages and updates are in a
+-- backup.
+create table deliveries (
+  key bigint generated always as identity,
+  id uuid not null default gen_random_uuid(),
+  kind text not null generated always as (case when channel_id is not null then 'alert'
+    when webhook_id is not null then 'event' when subscriber_id is not null then 'update'
+    else 'mail' end) stored,
+  -- Of a message and an event.
+  organisation_id uuid,
+  channel_id uuid,
+  webhook_id uuid,
+  subscriber_id uuid,
+  -- Whose deliveries share places; mails are one line.
+  subject uuid not null generated always as (coalesce(channel_id, webhook_id, subscriber_id,
+    '00000000-0000-0000-0000-000000000000')) stored,
+  -- Of a mail.
+  recipient text,
+  -- What happened; of a mail, its kind.
+  event text not null,
+  -- What a message says, the same with every attempt, but for links, which are signed anew; what a
+  -- mail or an update is about: its text, and the secret in it, is made when it is sent, so that no
+  -- secret lies here.
+  told jsonb,
+  -- The message that began the talk: a "down", or itself.
+  thread_id uuid,
+  event_key bigint,
+  event_id uuid,
+  -- waiting → delivered | refused | failed | cancelled | superseded (all that a message told was
+  -- over before it was delivered)
+  state text not null default 'waiting',
+  -- Of a message: when its first event became due.
+  due_at timestamptz,
+  created_at timestamptz not null,
+  attempts integer not null default 0,
+  -- When it is to be tried next; whoever tries it moves this ahead, so that no other does
+  -- meanwhile.
+  next_at timestamptz not null,
+  claimed_until timestamptz,
+  -- At which place the coordinator runs that claimed it: whoever starts there again takes back what
+  -- its predecessor had claimed.
+  claimed_by uuid,
+  settled_at timestamptz,
+  -- What the receiver calls it, and our words for what it answered.
+  reference text,
+  words text,
+  -- Its attempts, [{at, took_ms, status, class, verdict, words}, …], times in milliseconds: all of a
+  -- message, and the last of others. Of what was answered it has a status, or a class of our own
+  -- where there was none; only of an event, the beginning of what the server said (answer).
+  log jsonb not null default '[]',
+  check (state in ('waiting', 'delivered', 'refused', 'failed', 'cancelled', 'superseded')),
+  check (num_nonnulls(channel_id, webhook_id, subscriber_id, recipient) = 1),
+  unique (key),
+  primary key (id),
+  unique (webhook_id, event_key),
+  foreign key (channel_id) references channels on delete cascade,
+  foreign key (webhook_id) references webhooks on delete cascade,
+  foreign key (subscriber_id) references status_page_subscribers on delete cascade
+);
+create index deliveries_channel on deliveries (channel_id, key) where (channel_id is not null);
+-- The messages of an organisation, newest first, whatever their channel.
+create index deliveries_of on deliveries (organisation_id, key) where (kind = 'alert'::text);
+create index deliveries_recipient on deliveries (lower(recipient), created_at) where (recipient is not null);
+-- What was settled is forgotten after its time, the oldest first.
+create index deliveries_settled on deliveries (kind, settled_at) where (state <> 'waiting'::text);
+create index deliveries_subscriber on deliveries (subscriber_id) where (subscriber_id is not null);
+create index deliveries_thread on deliveries (thread_id) where (thread_id is not null);
+create index deliveries_waiting on deliveries (kind, subject, next_at, key) where (state = 'waiting'::text);
+create index deliveries_webhook on deliveries (webhook_id, key) where (webhook_id is not null);
+
+-- One event of one incident or warning for one channel. held → told (in a message) | dropped | merged (its
+-- incident ended before it was taken).
+create table alert_steps (
+  id bigint generated always as identity,
+  organisation_id uuid not null,
+  channel_id uuid not null,
+  monitor_id uuid not null,
+  incident_id uuid,
+  -- The alert of a warning.
+  alert_id bigint,
+  event text not null,
+  seq integer not null default 0,
+  state text not null,
+  -- When the event became due, whatever holds it here.
+  due_at timestamptz not null,
+  -- When it is to be looked at next, and what held it so far: [[by, from, until], …], times in
+  -- milliseconds.
+  look_at timestamptz not null,
+  holds jsonb not null default '[]',
+  -- What the monitor was doing: of a "down" how it is told (rule 37), of an "up" whether it waits
+  -- until the monitor was steady.
+  flapping text not null default 'plain',
+  -- Why it was dropped.
+  because text,
+  message_id uuid,
+  -- When it first left, whatever became of that message.
+  first_told_at timestamptz,
+  created_at timestamptz not null default now(),
+  settled_at timestamptz,
+  check (event in ('down', 'up', 'was_down', 'closed', 'reminder', 'acknowledged', 'flapping',
+    'warning', 'warning_over')),
+  check ((incident_id is null) = (alert_id is not null)),
+  check (flapping in ('plain', 'flapping', 'silent')),
+  check (state in ('held', 'told', 'dropped', 'merged')),
+  unique (incident_id, channel_id, event, seq),
+  unique (alert_id, channel_id),
+  primary key (id),
+  foreign key (alert_id) references alerts on delete cascade,
+  foreign key (channel_id) references channels on delete cascade,
+  foreign key (message_id) references deliveries on delete set null
+);
+create index alert_steps_by_age on alert_steps (created_at);
+create index alert_steps_channel on alert_steps (channel_id) where (state = 'held'::text);
+create index alert_steps_message on alert_steps (message_id) where (message_id is not null);
+create index alert_steps_monitor on alert_steps (monitor_id, due_at);
+create index alert_steps_waiting on alert_steps (look_at) where (state = 'held'::text);
 
 -- WHAT FOLLOWS FROM A CHANGE
 -- Functions that several subjects call, and the triggers that call them.
@@ -2135,6 +2082,9 @@ begin
   if tg_table_name = 'ledger' then
     perform pg_notify('changed', changed.organisation_id::text) from (
       select distinct m.organisation_id from rows r join monitors m on m.id = r.monitor_id) as changed;
+  elsif tg_table_name = 'deliveries' then
+    perform pg_notify('changed', changed.organisation_id::text) from (
+      select distinct organisation_id from rows where channel_id is not null) as changed;
   else
     perform pg_notify('changed', changed.organisation_id::text) from (select distinct organisation_id from rows) as changed;
   end if;
@@ -2315,5 +2265,5 @@ create trigger alerts_insert after insert on alerts for each statement execute f
 create trigger alerts_update after update of state on alerts for each statement execute function tell_alerts();
 create trigger alerts_insert after insert on alert_steps for each statement execute function tell_alerts();
 create trigger alerts_update after update of look_at on alert_steps for each statement execute function tell_alerts();
-create trigger changed_insert after insert on messages referencing new table as rows for each statement execute function tell_changed();
-create trigger changed_update after update on messages referencing new table as rows for each statement execute function tell_changed();
+create trigger changed_insert after insert on deliveries referencing new table as rows for each statement execute function tell_changed();
+create trigger changed_update after update on deliveries referencing new table as rows for each statement execute function tell_changed();

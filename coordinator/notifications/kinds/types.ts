@@ -1,4 +1,5 @@
 import { retryAfter_s } from '../../../shared/base/retry-after.ts';
+import type { Verdict } from '../../deliveries/model.ts';
 import type { Notification } from '../message.ts';
 
 /**
@@ -125,21 +126,6 @@ export type SendOutcome =
    */
   | { readonly is: 'mail'; readonly code: number | null; readonly definite: boolean }
   | { readonly is: 'failure'; readonly failure: SendFailure };
-
-/**
- * What an answer means. `words`: a clause of our own, for the channel's page ("Slack does not know
- * this webhook any more").
- */
-export type Verdict =
-  /** `reference`: the receiver's name for the message, used to reply to it later. */
-  | { readonly is: 'delivered'; readonly reference?: string }
-  /** `after_s`: the earliest that the receiver wants another attempt. */
-  | { readonly is: 'retry'; readonly words: string; readonly after_s?: number }
-  /**
-   * It will never be accepted like this: someone has to act. `doubted`: unless a proxy in front of
-   * the receiver said so, because the receiver restarts.
-   */
-  | { readonly is: 'refused'; readonly words: string; readonly doubted?: boolean };
 
 /** Its icon, and whether it gets warnings, follow from it. */
 export const families = ['mail', 'chat', 'webhook', 'pager', 'phone', 'browser'] as const;

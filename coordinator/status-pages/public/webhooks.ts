@@ -4,26 +4,34 @@ import { newId } from '../../../shared/base/crypto.ts';
 import type { Clock } from '../../../shared/base/time.ts';
 import type { Sql } from '../../database/connect.ts';
 import { inTransaction } from '../../database/sql.ts';
+import { usualPauses } from '../../deliveries/model.ts';
+import { type Claimed, cancelWaiting, type Outcome } from '../../deliveries/queries.ts';
+import {
+  createSending,
+  type Kind,
+  type Sending,
+  type SendingDependencies,
+} from '../../deliveries/sending.ts';
 import { type Attempts, hostOf, hourly } from '../../gate/attempts.ts';
 import { challenge } from '../../notifications/challenge.ts';
+import type { Outgoing } from '../../notifications/kinds/types.ts';
 import { newSigningSecret, signedPost } from '../../notifications/kinds/webhook.ts';
 import { leavingLink } from '../../notifications/links.ts';
 import type { Sender } from '../../notifications/transport.ts';
 import type { AccountSecrets } from '../../secrets/account-secrets.ts';
 import { pageWebhookOf, type SecretsAtRest } from '../../secrets/at-rest.ts';
+import { attempted } from '../../webhooks/model.ts';
 import { updateWords } from '../mails.ts';
 import type { PageLanguage } from '../model.ts';
-import { sentIncident } from '../subscribers.ts';
+import { type SubscriberNotice, sentIncident } from '../subscribers.ts';
 import {
-  type Delivery,
-  deleteDelivery,
-  deleteWebhook,
+  deleteWebhooks,
   insertWebhook,
-  takeDeliveries,
-  webhookFailed,
+  lockSubscribers,
   webhookOfPage,
   webhookPlace,
-  webhookSucceeded,
+  webhooksFailed,
+  webhooksSucceeded,
 } from '../webhook-queries.ts';
 import type { ReadPage } from './queries.ts';
 import { originOf } from './snapshot.ts';
@@ -118,97 +126,114 @@ function urlFrom(given: string): URL | undefined {
   return isPlain ? url : undefined;
 }
 
-const second = 1_000;
-const hour = 3_600 * second;
-/** How long a claimed delivery belongs to one coordinator; longer than an attempt. */
-const takenMs = 60 * second;
-const atOnce = 10;
-const pauses = [5 * second, 30 * second, 120 * second, 600 * second] as const;
-/** Including hourly attempts for a day. */
-const maxAttempts = pauses.length + 24;
+/** Longer than an attempt. */
+const claimMs = 60_000;
+const shares = { all: 32, subject: 2, host: 10, organisation: 10, failing: 10 } as const;
 /** One that accepted nothing for so long, while there was something to send, is switched off. */
-const offAfterMs = 3 * 24 * hour;
+const offAfterMs = 3 * 86_400_000;
 
 const boxShape = z.object({ url: z.string(), secret: z.string() });
 
 const types = { began: 'incident.opened', over: 'incident.resolved', post: 'incident.updated' };
 
-/** Sends what waits: at least once each, under one `webhook-id`, until it is accepted. */
-export function createWebhookDelivery({
-  sql,
-  clock,
-  accountSecrets,
-  secrets,
-  send,
-  baseUrl,
-}: WebhookDependencies): { readonly tick: () => Promise<void> } {
-  const deliver = async (delivery: Delivery): Promise<void> => {
-    const { id, subscriber, incident, event, post, created_at, attempts } = delivery;
-    const to = await webhookOfPage(sql, subscriber);
-    const sent = await sentIncident(sql, subscriber, incident, post);
-    // Unsubscribed, switched off, deleted or no longer shown: there is nothing to say.
-    if (to === undefined || sent === undefined) return deleteDelivery(sql, id);
-    const { url, secret } = boxShape.parse(
-      JSON.parse(await secrets.open(sql, to.box, pageWebhookOf(subscriber))),
-    );
-    const origin = originOf(to, baseUrl());
-    const { subject, sentence } = updateWords(to, sent);
-    const answer = await send(
-      signedPost({
-        url,
-        secrets: [secret],
-        id,
-        now: clock.now(),
-        content: {
-          type: types[event],
-          timestamp: created_at.toISOString(),
-          data: {
-            page: { name: to.title, url: origin },
-            incident: {
-              id: incident,
-              name: sent.name,
-              status: sent.kind,
-              started_at: sent.started_at.toISOString(),
-              resolved_at: sent.resolved_at?.toISOString() ?? null,
-            },
-            title: subject,
-            text: sentence,
-            unsubscribe: `${origin}/leave/${await leavingLink(accountSecrets, subscriber)}`,
-          },
-        },
-      }),
-    );
-    const status = answer.is === 'answer' ? answer.status : 0;
-    if (status >= 200 && status < 300) return webhookSucceeded(sql, delivery);
-    if (status === 410) return deleteWebhook(sql, subscriber);
-    const now = clock.now();
-    await inTransaction(sql, (transaction) =>
-      webhookFailed(transaction, delivery, {
-        at: new Date(now),
-        again: attempts >= maxAttempts ? null : new Date(now + (pauses[attempts - 1] ?? hour)),
-        offBefore: new Date(now - offAfterMs),
-      }),
-    );
-  };
+type DueUpdate = Omit<SubscriberNotice, 'email'> & { readonly created_at: Date };
 
+/** Updates for subscribers by webhook, under one `webhook-id` until they are accepted. */
+export function createWebhookDelivery(deps: WebhookDependencies & SendingDependencies): Sending {
+  return createSending(updateKind(deps), deps);
+}
+
+function updateKind(deps: WebhookDependencies): Kind<DueUpdate> {
+  const { clock } = deps;
   return {
-    tick: async () => {
-      for (;;) {
-        const taken = await takeDeliveries(sql, new Date(clock.now()), takenMs, atOnce);
-        if (taken.length === 0) return;
-        await Promise.all(taken.map(deliver));
-      }
+    name: 'update',
+    claimMs,
+    shares,
+    pauses: { ...usualPauses, afterMs: usualPauses.afterMs.slice(1), longestAskedMs: 0 },
+    keepsAll: false,
+    receivers: (sql) => sql`
+      select s.id, s.host, p.organisation_id as organisation,
+        s.failing_since is not null as is_failing, 0 as turn
+      from status_page_subscribers s join status_pages p on p.id = s.page_id`,
+    columns: (sql) => sql`
+      d.subscriber_id as subscriber, d.told ->> 'incident' as incident, d.event,
+      d.told ->> 'post' as post, d.created_at`,
+    tables: (sql) => sql``,
+    attempt: async (delivery) => {
+      const outgoing = await updateFor(deps, delivery);
+      // Unsubscribed, switched off, deleted or no longer shown: there is nothing to say.
+      if (outgoing === undefined)
+        return { verdict: { is: 'cancelled' }, status: null, class: null };
+      return { ...attempted(await deps.send(outgoing)), answer: null };
+    },
+    settle: async (transaction, outcomes, write) => {
+      const now = clock.now();
+      const of = (...verdicts: readonly Outcome['verdict'][]) =>
+        outcomes.flatMap(({ verdict, subject }) => (verdicts.includes(verdict) ? [subject] : []));
+      await lockSubscribers(transaction, of('delivered', 'retry', 'gone'));
+      await write();
+      await deleteWebhooks(transaction, of('gone'));
+      await webhooksSucceeded(transaction, of('delivered'));
+      const off = await webhooksFailed(transaction, of('retry'), {
+        at: new Date(now),
+        offBefore: new Date(now - offAfterMs),
+      });
+      await cancelWaiting(transaction, 'update', off, new Date(now));
     },
   };
+}
+
+async function updateFor(
+  { sql, clock, accountSecrets, secrets, baseUrl }: WebhookDependencies,
+  delivery: DueUpdate & Pick<Claimed, 'id'>,
+): Promise<Outgoing | undefined> {
+  const { id, subscriber, incident, event, post, created_at } = delivery;
+  const to = await webhookOfPage(sql, subscriber);
+  const sent = await sentIncident(sql, subscriber, incident, post);
+  if (to === undefined || sent === undefined) return undefined;
+  const { url, secret } = boxShape.parse(
+    JSON.parse(await secrets.open(sql, to.box, pageWebhookOf(subscriber))),
+  );
+  const origin = originOf(to, baseUrl());
+  const { subject, sentence } = updateWords(to, sent);
+  return signedPost({
+    url,
+    secrets: [secret],
+    id,
+    now: clock.now(),
+    content: {
+      type: types[event],
+      timestamp: created_at.toISOString(),
+      data: {
+        page: { name: to.title, url: origin },
+        incident: {
+          id: incident,
+          name: sent.name,
+          status: sent.kind,
+          started_at: sent.started_at.toISOString(),
+          resolved_at: sent.resolved_at?.toISOString() ?? null,
+        },
+        title: subject,
+        text: sentence,
+        unsubscribe: `${origin}/leave/${await leavingLink(accountSecrets, subscriber)}`,
+      },
+    },
+  });
 }
 
 export function startWebhookDelivery({
   supervisor,
   everyMs,
   ...parts
-}: WebhookDependencies & {
-  readonly supervisor: Starts<'page webhooks'>;
-  readonly everyMs: number;
-}): void {
-  supervisor.ticker('page webhooks', { everyMs, tick: createWebhookDelivery(parts).tick });
+}: WebhookDependencies &
+  SendingDependencies & {
+    readonly supervisor: Starts<'page webhooks'>;
+    readonly everyMs: number;
+  }): void {
+  const sending = createWebhookDelivery(parts);
+  const ticker = supervisor.ticker('page webhooks', { everyMs, tick: sending.hurry });
+  supervisor.part('page webhooks', async () => {
+    await ticker.stop();
+    await sending.close();
+  });
 }

@@ -138,7 +138,7 @@ const inventory = async (): Promise<string> => {
       (select json_agg(p order by key) from status_page_posts p where organisation_id = ${house.organisation}),
       (select json_agg(p order by key) from status_page_reports p where organisation_id = ${house.organisation}),
       (select json_agg(w order by key) from webhooks w where organisation_id = ${house.organisation}),
-      (select json_agg(d order by key) from webhook_deliveries d where organisation_id = ${house.organisation}))::text as all`;
+      (select json_agg(d order by key) from deliveries d where organisation_id = ${house.organisation}))::text as all`;
   return String(rows[0]?.all);
 };
 

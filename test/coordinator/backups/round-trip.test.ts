@@ -215,7 +215,7 @@ describe('a backup', () => {
       await handOn(restored, new Date());
       return (
         await restored<{ name: string }[]>`
-          select e.name from webhook_deliveries d join events e on e.id = d.event_key
+          select e.name from deliveries d join events e on e.id = d.event_key
           where d.webhook_id = ${webhook}`
       ).map(({ name }) => name);
     };

@@ -98,11 +98,11 @@ const estate = async (): Promise<Estate> => {
   const webhook_id = (await bench.call(createWebhook, as, { url: 'https://hooks.example.org/' }))
     .id;
   const delivery_id = newId();
-  await bench.sql`insert into webhook_deliveries (id, organisation_id, webhook_id, event_key, event_id, event, created_at, next_at)
+  await bench.sql`insert into deliveries (id, organisation_id, webhook_id, event_key, event_id, event, created_at, next_at)
     values (${delivery_id}, ${house.organisation}, ${webhook_id}, 1, ${newId()}, 'deploy', now(), now())`;
   const message_id = newId();
   const told = JSON.stringify({ sentence: 'It is down.', monitors: [] });
-  await bench.sql`insert into messages (id, organisation_id, channel_id, event, thread_id, told, state, due_at, created_at, next_at)
+  await bench.sql`insert into deliveries (id, organisation_id, channel_id, event, thread_id, told, state, due_at, created_at, next_at)
     values (${message_id}, ${house.organisation}, ${channel_id}, 'down', ${message_id}, ${told}::text::jsonb, 'delivered', now(), now(), now())`;
   const invitation_id = (
     await bench.call(inviteMember, as, { email: `${newId()}@example.org`, role: 'viewer' })

@@ -286,8 +286,8 @@ describe('the housekeeper', () => {
     await sql`update alerts set created_at = ${new Date(bench.now)} where organisation_id = ${bench.organisation}`;
     const left = async () =>
       (
-        await sql`select (select count(*) from alerts) as alerts, (select count(*) from alert_steps) as steps, (select count(*) from messages) as messages,
-        (select count(*) from message_attempts) as attempts`
+        await sql`select (select count(*) from alerts) as alerts, (select count(*) from alert_steps) as steps, (select count(*) from deliveries) as messages,
+        (select sum(jsonb_array_length(log))::int from deliveries) as attempts`
       )[0];
     bench.now += 399 * day;
     await kept400.tick();
@@ -339,9 +339,9 @@ describe('the housekeeper', () => {
     ],
     ['the outbox', `delete from outbox where done_at < now() - interval '7 days'`, 'outbox_by_end'],
     [
-      'messages',
-      `delete from messages where id in (select id from messages where created_at < now() order by created_at limit 9)`,
-      'messages_by_age',
+      'deliveries',
+      `delete from deliveries where id in (select id from deliveries where kind = 'mail' and state <> 'waiting' and settled_at < now() order by settled_at limit 9)`,
+      'deliveries_settled',
     ],
     [
       'steps',
@@ -357,11 +357,6 @@ describe('the housekeeper', () => {
       'kept answers',
       `select ctid from kept_answers where answered_at <= now() - interval '1 day' order by answered_at limit 9`,
       'kept_answers_at',
-    ],
-    [
-      'mails',
-      `delete from mails where id in (select id from mails where created_at < now() order by created_at limit 9)`,
-      'mails_by_age',
     ],
   ])('finds what is over in %s by an index', async (_, statement, index) => {
     const plan = await sql.begin(async (transaction) => {

@@ -103,7 +103,8 @@ describe('operations', () => {
     expect(
       await bench.call(assignIncident, house.owner, { ...own, email: email.toUpperCase() }),
     ).toMatchObject({ incident: id, acknowledged_by: email });
-    const mails = await bench.sql`select recipient, about from mails where kind = 'assigned'`;
+    const mails =
+      await bench.sql`select recipient, told as about from deliveries where event = 'assigned'`;
     expect(mails).toEqual([
       { recipient: email, about: { incident: id, name: 'Shop', by: house.owner.email } },
     ]);

@@ -346,7 +346,7 @@ describe('channel operations', () => {
       takenAfter: number,
     ): Promise<void> => {
       const message = newId();
-      await bench.sql`insert into messages (id, organisation_id, channel_id, event, thread_id, told, state, due_at, created_at, next_at, settled_at)
+      await bench.sql`insert into deliveries (id, organisation_id, channel_id, event, thread_id, told, state, due_at, created_at, next_at, settled_at)
       values (${message}, ${organisation_id}, ${id}, ${event}, ${message}, '{}', 'delivered', ${at(0)}, ${at(0)}, ${at(0)}, ${at(takenAfter)})`;
       const step = {
         organisation_id,
@@ -364,13 +364,13 @@ describe('channel operations', () => {
       200,
       0,
     );
-    await bench.sql`delete from messages where channel_id = ${id}`;
+    await bench.sql`delete from deliveries where channel_id = ${id}`;
     await told('up', [], 700);
     expect((await bench.call(getChannel, here().viewer, { channel_id: id })).p95_ms).toBeCloseTo(
       700,
       0,
     );
-    await bench.sql`delete from messages where channel_id = ${id}`;
+    await bench.sql`delete from deliveries where channel_id = ${id}`;
   });
 
   describe('notifications of an incident', () => {
@@ -442,7 +442,9 @@ describe('asking mailboxes', () => {
   const email = (address: string) => ({ kind: 'email', config: { address } });
   const address = (): string => `${newId()}@elsewhere.example`;
   const questions = async (to: string): Promise<number> =>
-    (await bench.sql`select 1 from mails where kind = 'channel' and recipient = ${to}`).length;
+    (
+      await bench.sql`select 1 from deliveries where kind = 'mail' and event = 'channel' and recipient = ${to}`
+    ).length;
   const later = (ms: number): void => {
     bench.now += ms;
   };
@@ -543,14 +545,14 @@ describe('asking mailboxes', () => {
     const { owner, organisation } = await createTestOrganisation(bench.sql);
     const [to, message] = [address(), newId()];
     const { id } = await bench.call(createChannel, owner, email(to));
-    await bench.sql`insert into messages (id, organisation_id, channel_id, event, thread_id, told,
+    await bench.sql`insert into deliveries (id, organisation_id, channel_id, event, thread_id, told,
       state, due_at, created_at, next_at)
       values (${message}, ${organisation}, ${id}, 'down', ${message}, '{"monitors": []}', 'delivered',
         now(), now(), now())`;
     const links = createAlertLinks(bench.sql, { secretKey: testSecretKey });
     const link = await links.signUnsubscribe(message, to);
     const mailed = () => bench.sql`
-      select 1 from mails where kind = 'unsubscribed' and recipient = ${owner.email}`;
+      select 1 from deliveries where event = 'unsubscribed' and recipient = ${owner.email}`;
     for (const _ of ['first', 'again']) {
       expect(await asVisitor(unsubscribe, link)).toEqual({ address: to });
       expect(await mailed()).toHaveLength(1);

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { executeAll } from '../../../coordinator/database/connect.ts';
 import { inTransaction } from '../../../coordinator/database/sql.ts';
+import { claimDeliveries, type OnTheWay } from '../../../coordinator/deliveries/queries.ts';
 import { takeLeases } from '../../../coordinator/engine/queries.ts';
-import { claimMessages, type InFlight } from '../../../coordinator/notifications/deliver.ts';
 import {
   heldAlerts,
   type Owned,
@@ -94,7 +94,7 @@ describe('gathering', async () => {
         const rows = await sql<{ event: string; named: number; threads: number }[]>`
           select event, max(jsonb_array_length(told -> 'monitors')) as named,
             count(distinct thread_id)::int as threads
-          from messages group by event order by event`;
+          from deliveries group by event order by event`;
         expect([...rows]).toEqual([
           { event: 'down', named: 1, threads: 50 },
           { event: 'up', named: 1, threads: 50 },
@@ -137,12 +137,18 @@ describe('gathering', async () => {
   });
 
   describe('shares of the organisations', () => {
-    const shares = { all: 20, channel: 2, host: 4, organisation: 8 };
-    const claim = (onTheWay: readonly InFlight[] = []) =>
-      claimMessages(sql, { now: bench.now, forMs: 120 * second, place: newId(), shares, onTheWay });
+    const shares = { all: 20, subject: 2, host: 4, organisation: 8, failing: 20 };
+    const claim = (onTheWay: readonly OnTheWay[] = []) =>
+      claimDeliveries(sql, bench.kind, {
+        now: bench.now,
+        forMs: 120 * second,
+        place: newId(),
+        shares,
+        onTheWay,
+      });
     /** Messages of a channel that are due. */
     const due = async (channel: string, count: number, organisation = bench.organisation) => {
-      await sql`insert into messages (id, organisation_id, channel_id, event, thread_id, told, state, due_at, created_at, next_at)
+      await sql`insert into deliveries (id, organisation_id, channel_id, event, thread_id, told, state, due_at, created_at, next_at)
       select gen_random_uuid(), ${organisation}, ${channel}, 'down', gen_random_uuid(), '{}', 'waiting', now(), now(), ${new Date(bench.now)}
       from generate_series(1, ${count})`;
     };
@@ -154,10 +160,10 @@ describe('gathering', async () => {
     };
     const countBy = (
       messages: Awaited<ReturnType<typeof claim>>,
-      key: 'host' | 'channel_id' | 'organisation_id',
+      key: 'host' | 'subject' | 'organisation',
     ) =>
       Object.fromEntries(
-        [...Map.groupBy(messages, (message) => message[key])].map(([of, some]) => [
+        [...Map.groupBy(messages, (message) => String(message[key]))].map(([of, some]) => [
           of,
           some.length,
         ]),
@@ -172,22 +178,14 @@ describe('gathering', async () => {
       await due(await other.channel('theirs'), 3, other.organisation);
       const claimed = await claim();
       expect(countBy(claimed, 'host')['slow.test']).toBe(4);
-      expect(countBy(claimed, 'organisation_id')).toEqual({
+      expect(countBy(claimed, 'organisation')).toEqual({
         [bench.organisation]: 8,
         [other.organisation]: 2,
       });
-      expect(Math.max(...Object.values(countBy(claimed, 'channel_id')))).toBe(2);
+      expect(Math.max(...Object.values(countBy(claimed, 'subject')))).toBe(2);
       // What is on its way counts, and gives its places back.
-      const onTheWay = claimed.map(
-        ({ channel_id: channel, host, organisation_id: organisation }) => ({
-          channel,
-          host,
-          organisation,
-          count: 1,
-        }),
-      );
-      expect(await claim(onTheWay)).toEqual([]);
-      const left = onTheWay.filter(({ host }) => host !== 'slow.test');
+      expect(await claim(claimed)).toEqual([]);
+      const left = claimed.filter(({ host }) => host !== 'slow.test');
       expect(countBy(await claim(left), 'host')).toEqual({ 'slow.test': 4 });
       expect(slow).toHaveLength(4);
     });
@@ -219,9 +217,15 @@ describe('gathering', async () => {
 
     test('never more than there is room for', async () => {
       for (const name of ['a', 'b', 'c', 'd', 'e']) await channelAt(name, `${name}.test`);
-      const busy = { channel: newId(), host: 'busy.test', organisation: newId(), count: 17 };
-      expect(await claim([busy])).toHaveLength(3);
-      expect(await claim([{ ...busy, count: 20 }])).toEqual([]);
+      const busy = (count: number): OnTheWay[] =>
+        Array.from({ length: count }, () => ({
+          subject: newId(),
+          host: 'busy.test',
+          organisation: newId(),
+          is_failing: false,
+        }));
+      expect(await claim(busy(17))).toHaveLength(3);
+      expect(await claim(busy(20))).toEqual([]);
     });
   });
 
@@ -253,7 +257,7 @@ describe('gathering', async () => {
     ).toBe(10);
     answer();
     await eventually(
-      async () => (await sql`select 1 from messages where state = 'waiting'`).length === 0,
+      async () => (await sql`select 1 from deliveries where state = 'waiting'`).length === 0,
     );
     await by.courier.close();
   });
@@ -278,10 +282,10 @@ describe('last resort', async () => {
     const mails = () =>
       sql<
         { kind: string; recipient: string; about: object }[]
-      >`select kind, recipient, about from mails order by kind, recipient`;
+      >`select event as kind, recipient, told as about from deliveries where kind = 'mail' order by event, recipient`;
 
     test('rule 38: a "down" that no channel took within two minutes is mailed to all owners, once and together', async () => {
-      await sql`truncate users, mails cascade`;
+      await sql`truncate users, deliveries cascade`;
       await owner('ada@example.org');
       await owner('bob@example.org');
       await bench.channel('chat');
@@ -303,7 +307,7 @@ describe('last resort', async () => {
     });
 
     test('rule 38: not when one of several took it', async () => {
-      await sql`truncate users, mails cascade`;
+      await sql`truncate users, deliveries cascade`;
       await owner('ada@example.org');
       await bench.channel('chat');
       await bench.channel('good');
@@ -317,7 +321,7 @@ describe('last resort', async () => {
     });
 
     test('rule 38: owners are mailed once a day of a channel that refused for good', async () => {
-      await sql`truncate users, mails cascade`;
+      await sql`truncate users, deliveries cascade`;
       await owner('ada@example.org');
       await bench.channel('gone');
       bench.answers.of = () => answered(410);
@@ -337,7 +341,7 @@ describe('last resort', async () => {
   });
 
   test('rule 39: a fault of a private probe that lasts a minute is mailed to its owners, once an hour, and to no one else', async () => {
-    await sql`truncate users, mails, notices, probes cascade`;
+    await sql`truncate users, deliveries, notices, probes cascade`;
     const [ada, own, public_] = [newId(), newId(), newId()];
     await sql`insert into users (id, email, password_hash) values (${ada}, 'ada@example.org', '')`;
     await sql`insert into memberships (organisation_id, user_id, role) values (${bench.organisation}, ${ada}, 'owner')`;
@@ -345,7 +349,8 @@ describe('last resort', async () => {
     const lost = async (probe: string) => {
       await sql`insert into notices (kind, subject, message, began_at) values ('probe_lost', ${probe}, 'The probe attic has not been heard', ${new Date(bench.now)})`;
     };
-    const mails = () => sql`select kind, recipient, about from mails`;
+    const mails = () =>
+      sql`select event as kind, recipient, told as about from deliveries where kind = 'mail'`;
     await lost(own);
     await lost(public_);
     bench.now += 59_999;

@@ -99,7 +99,7 @@ describe('an alert that is held', async () => {
     const of = { organisation: bench.organisation, user: null, host: null, enabled: false };
     await updateChannel(sql, { ...row, ...of }, new Date(bench.now));
     await suppress(sql, bench.organisation, 'ana@shop.example', new Date(bench.now));
-    expect(await sql`select state, words from messages order by words`).toEqual([
+    expect(await sql`select state, words from deliveries order by words`).toEqual([
       { state: 'failed', words: 'The channel was turned off.' },
       { state: 'failed', words: 'The mailbox unsubscribed.' },
     ]);
@@ -112,7 +112,7 @@ describe('an alert that is held', async () => {
     };
     await bench.down(await bench.monitor('Mail'));
     await bench.tell();
-    const stateOf = () => sql`select state from messages where channel_id = ${late}`;
+    const stateOf = () => sql`select state from deliveries where channel_id = ${late}`;
     await eventually(async () => (await stateOf())[0]?.state === 'delivered');
   });
 });

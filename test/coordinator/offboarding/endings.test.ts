@@ -109,7 +109,7 @@ const mailsTo = async (recipient: string): Promise<string[]> =>
   (
     await sql<
       { what: string }[]
-    >`select about->>'what' as what from mails where recipient = ${recipient} order by created_at`
+    >`select told->>'what' as what from deliveries where recipient = ${recipient} order by created_at`
   ).map(({ what }) => what);
 
 describe('an organisation whose days are over', () => {
@@ -121,7 +121,7 @@ describe('an organisation whose days are over', () => {
       'monitors',
       'incidents',
       'channels',
-      'messages',
+      'deliveries',
       'alert_steps',
       'beat_tokens',
       'status_pages',

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createMailer, type Mailer } from '../../../coordinator/account-mail/delivery.ts';
+import { createMailer } from '../../../coordinator/account-mail/delivery.ts';
 import { createMailSender, type MailSender } from '../../../coordinator/account-mail/sender.ts';
+import type { Sending } from '../../../coordinator/deliveries/sending.ts';
 import {
   createUser,
   inviteMember,
@@ -35,13 +36,14 @@ const door = signUpPolicyOf(bench);
 let house: TestOrganisation;
 let mailbox: Mailbox;
 let sender: MailSender;
-let mailer: Mailer;
+let mailer: Sending;
 const password = 'correct horse';
 
 beforeAll(async () => {
   mailbox = await openMailbox();
   sender = createMailSender({ url: mailbox.url, from: 'Antipode <antipode@antipode.test>' });
   mailer = createMailer({
+    place: newId(),
     sql: bench.sql,
     clock: { now: () => bench.now },
     log: createLog({ name: 't', level: 'silent' }),

@@ -205,7 +205,7 @@ describe('a second step', () => {
     expect((await door.visit(signIn, { email, password })).second_step).toBeNull();
     const mails = await bench.sql<
       { about: { what: string } }[]
-    >`select about from mails where recipient = ${email} and kind = 'notice'`;
+    >`select told as about from deliveries where recipient = ${email} and event = 'notice'`;
     expect(mails.map(({ about }) => about.what)).toEqual(['second-factor-off']);
   });
 

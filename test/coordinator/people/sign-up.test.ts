@@ -1,7 +1,8 @@
 import { argon2Sync, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createMailer, type Mailer } from '../../../coordinator/account-mail/delivery.ts';
+import { createMailer } from '../../../coordinator/account-mail/delivery.ts';
 import { createMailSender, type MailSender } from '../../../coordinator/account-mail/sender.ts';
+import type { Sending } from '../../../coordinator/deliveries/sending.ts';
 import { createUser } from '../../../coordinator/organisations/contract.ts';
 import {
   changeEmail,
@@ -36,13 +37,14 @@ const door = signUpPolicyOf(bench);
 let house: TestOrganisation;
 let mailbox: Mailbox;
 let sender: MailSender;
-let mailer: Mailer;
+let mailer: Sending;
 const password = 'correct horse';
 
 beforeAll(async () => {
   mailbox = await openMailbox();
   sender = createMailSender({ url: mailbox.url, from: 'Antipode <antipode@antipode.test>' });
   mailer = createMailer({
+    place: newId(),
     sql: bench.sql,
     clock: { now: () => bench.now },
     log: createLog({ name: 't', level: 'silent' }),
@@ -151,7 +153,7 @@ describe('signing up', () => {
     const [row] = await bench.sql<
       { text: string }[]
     >`select (select string_agg(s::text, ' ') from sign_ups s) ||
-      (select string_agg(m::text, ' ') from mails m) || (select string_agg(a::text, ' ') from audit_log a) as text`;
+      (select string_agg(m::text, ' ') from deliveries m) || (select string_agg(a::text, ' ') from audit_log a) as text`;
     for (const hidden of [password, secret]) expect(row?.text).not.toContain(hidden);
   });
 

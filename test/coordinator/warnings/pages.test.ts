@@ -68,7 +68,7 @@ describe('pages', () => {
         },
       ],
     };
-    await web.sql`insert into messages (id, organisation_id, channel_id, event, thread_id, told, state, due_at, created_at, attempts, next_at, settled_at)
+    await web.sql`insert into deliveries (id, organisation_id, channel_id, event, thread_id, told, state, due_at, created_at, attempts, next_at, settled_at)
       values (${message}, ${web.house.organisation}, ${channel}, 'warning', ${message}, ${JSON.stringify(content)}::text::jsonb, 'delivered', now(), now(), 1, now(), now())`;
     const page = await read(`/alerts/${channel}/messages/${message}`);
     expect(page).toContain('Warning first seen: certificate expires in 5 days');

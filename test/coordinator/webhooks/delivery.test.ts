@@ -1,11 +1,9 @@
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { forgetSettled } from '../../../coordinator/deliveries/queries.ts';
+import type { Sending } from '../../../coordinator/deliveries/sending.ts';
 import { createSender } from '../../../coordinator/notifications/transport.ts';
-import {
-  createWebhookSending,
-  type WebhookSending,
-} from '../../../coordinator/webhooks/delivery.ts';
-import { forgetDeliveries } from '../../../coordinator/webhooks/delivery-queries.ts';
+import { createWebhookSending } from '../../../coordinator/webhooks/delivery.ts';
 import { createEvent, listEvents } from '../../../shared/api/events.ts';
 import { createGroup } from '../../../shared/api/groups.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
@@ -19,6 +17,7 @@ import {
   rotateWebhookSecret,
   updateWebhook,
 } from '../../../shared/api/webhooks.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { eventually } from '../../support/eventually.ts';
 import { gateBench } from '../../support/gate.ts';
@@ -33,7 +32,7 @@ const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 let receiver: Receiver;
-let coordinators: readonly WebhookSending[];
+let coordinators: readonly Sending[];
 const clock = { now: () => bench.now };
 const sender = createSender({
   clock,
@@ -43,13 +42,14 @@ const sender = createSender({
   limitMs: 2_000,
 });
 
-const sendingOf = (send = sender.send): WebhookSending =>
+const sendingOf = (): Sending =>
   createWebhookSending({
     sql: bench.sql,
+    place: newId(),
     clock,
     log: createLog({ name: 'webhooks', level: 'silent' }),
     secrets: bench.secrets,
-    send,
+    send: sender.send,
     hasMail: true,
     chance: () => 0,
   });
@@ -88,7 +88,6 @@ const namesBy = (webhook: Made): string[] => gotBy(webhook).map(({ data }) => da
 
 const once = async (): Promise<void> => {
   await Promise.all(coordinators.map((one) => one.tick()));
-  await Promise.all(coordinators.map((one) => one.idle()));
 };
 /**
  * Until so much came: an event is certain only when every transaction of the server that began
@@ -208,29 +207,6 @@ describe('events', () => {
     ).toBeNull();
   });
 
-  test('are sent again when the coordinator died between the answer and the commit', async () => {
-    const of = await createTestOrganisation(bench.sql);
-    const webhook = await webhookOf(of);
-    await deploy(of, 'one');
-    // It sends, and never hears of the answer.
-    const dead = sendingOf(async (outgoing) => {
-      await sender.send(outgoing);
-      return new Promise(() => undefined);
-    });
-    await eventually(async () => {
-      await dead.tick();
-      return gotBy(webhook).length > 0;
-    });
-    await once();
-    expect(namesBy(webhook)).toEqual(['one']);
-    bench.now += 31 * second;
-    await until(webhook, 2);
-    const [first, second_] = gotBy(webhook);
-    expect(second_?.id).toBe(first?.id);
-    const [row] = await logOf(of, webhook);
-    expect([row?.state, row?.attempts]).toEqual(['delivered', 2]);
-  });
-
   test('are given up after the tenth attempt, and Retry-After is kept to', async () => {
     const of = await createTestOrganisation(bench.sql);
     const webhook = await webhookOf(of);
@@ -281,8 +257,8 @@ describe('a webhook', () => {
     });
     expect((await logOf(of, webhook)).map(({ state }) => state)).toEqual(['failed', 'cancelled']);
     const mails = await bench.sql<{ recipient: string; about: object }[]>`
-      select recipient, about from mails where kind = 'webhook-off'
-        and about->>'webhook' = ${webhook.id}`;
+      select recipient, told as about from deliveries where event = 'webhook-off'
+        and told->>'webhook' = ${webhook.id}`;
     expect(mails.map((row) => ({ ...row }))).toEqual([
       {
         recipient: of.owner.email,
@@ -351,7 +327,7 @@ describe('a webhook', () => {
     for (let n = 0; n < 6; n += 1) await deploy(of, `n ${n}`);
     await deploy(others, 'theirs');
     await eventually(async () => {
-      for (const one of coordinators) await one.tick();
+      for (const one of coordinators) await one.hurry();
       return gotBy(quick).length === 6 && gotBy(foreign).length === 1;
     });
     // A few requests at once by each of the two coordinators, and none answered so far.
@@ -464,9 +440,9 @@ describe('a webhook', () => {
     await once();
     expect(gotBy(webhook)).toHaveLength(length);
     await bench.call(deleteWebhook, of.owner, { webhook_id: webhook.id });
-    expect(
-      await bench.sql`select 1 from webhook_deliveries where webhook_id = ${webhook.id}`,
-    ).toHaveLength(0);
+    expect(await bench.sql`select 1 from deliveries where webhook_id = ${webhook.id}`).toHaveLength(
+      0,
+    );
   });
 
   test('has a log of 14 days, in which what waits stays', async () => {
@@ -479,9 +455,9 @@ describe('a webhook', () => {
     await deploy(of, 'two');
     await until(webhook, 2);
     await once();
-    await forgetDeliveries(bench.sql, new Date(bench.now - 1), 100);
+    await forgetSettled(bench.sql, 'event', new Date(bench.now - 1), 100);
     expect(await logOf(of, webhook)).toHaveLength(2);
-    await forgetDeliveries(bench.sql, new Date(bench.now + 1), 100);
+    await forgetSettled(bench.sql, 'event', new Date(bench.now + 1), 100);
     expect((await logOf(of, webhook)).map(({ state }) => state)).toEqual(['waiting']);
   });
 });

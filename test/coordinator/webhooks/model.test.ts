@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { nextAttempt } from '../../../coordinator/deliveries/model.ts';
 import {
   afterAttempt,
   attempted,
+  eventPauses,
   healthy,
   maskedUrl,
-  nextAttempt,
   rotated,
   type SigningSecret,
   validSecrets,
@@ -82,23 +83,32 @@ describe('a secret that is replaced', () => {
 describe('an attempt', () => {
   const answer = (status: number, headers = {}, body = '') =>
     attempted({ is: 'answer', status, headers, body });
+  const again = (attempts: number, { verdict }: ReturnType<typeof answer>, chance = 0) =>
+    nextAttempt(
+      eventPauses,
+      { attempts, after_s: 'after_s' in verdict ? verdict.after_s : undefined },
+      now,
+      chance,
+    );
 
   test('is delivered by 2xx alone; 410 ends all, and everything else is tried again', () => {
-    const results = [200, 204, 299, 301, 404, 410, 429, 500].map((status) => answer(status).is);
+    const results = [200, 204, 299, 301, 404, 410, 429, 500].map(
+      (status) => answer(status).verdict.is,
+    );
     expect(results).toEqual([
       'delivered',
       'delivered',
       'delivered',
-      'failed',
-      'failed',
+      'retry',
+      'retry',
       'gone',
-      'failed',
-      'failed',
+      'retry',
+      'retry',
     ]);
     expect(attempted({ is: 'failure', failure: 'timeout' })).toMatchObject({
-      is: 'failed',
+      verdict: { is: 'retry' },
       status: null,
-      failure: 'timeout',
+      class: 'timeout',
       answer: null,
     });
   });
@@ -109,7 +119,7 @@ describe('an attempt', () => {
   });
 
   test('is repeated nine times, after 5 s, 5 min, 30 min, 2, 5, 10, 14, 20 and 24 h, up to a tenth later', () => {
-    const after = Array.from({ length: 10 }, (_, at) => nextAttempt(at + 1, answer(500), now, 0));
+    const after = Array.from({ length: 10 }, (_, at) => again(at + 1, answer(500)));
     expect(after.map((at) => (at === null ? null : at - now))).toEqual([
       5 * second,
       5 * minute,
@@ -122,14 +132,14 @@ describe('an attempt', () => {
       24 * hour,
       null,
     ]);
-    expect(nextAttempt(2, answer(500), now, 1)).toBe(now + 5.5 * minute);
+    expect(again(2, answer(500), 1)).toBe(now + 5.5 * minute);
   });
 
   test('waits as long as the receiver asks, where that is longer, and a day at most', () => {
     const asked = (text: string) => answer(503, { 'retry-after': text });
-    expect(nextAttempt(1, asked('120'), now, 0)).toBe(now + 120 * second);
-    expect(nextAttempt(2, asked('120'), now, 0)).toBe(now + 5 * minute);
-    expect(nextAttempt(1, asked('999999999'), now, 0)).toBe(now + day);
+    expect(again(1, asked('120'))).toBe(now + 120 * second);
+    expect(again(2, asked('120'))).toBe(now + 5 * minute);
+    expect(again(1, asked('999999999'))).toBe(now + day);
   });
 });
 
@@ -139,14 +149,14 @@ describe('a webhook', () => {
   });
 
   test('that accepts nothing for five days is turned off, and one success begins anew', () => {
-    let health = afterAttempt(healthy, 'failed', now).health;
+    let health = afterAttempt(healthy, 'retry', now).health;
     expect(health).toEqual({ failing_since: now, last_failed_at: now });
     for (let at = now; at < now + 5 * day; at += 20 * hour) {
-      const after = afterAttempt(health, 'failed', at);
+      const after = afterAttempt(health, 'retry', at);
       expect(after.off).toBeNull();
       health = after.health;
     }
-    expect(afterAttempt(health, 'failed', now + 5 * day).off).toBe('failing');
+    expect(afterAttempt(health, 'retry', now + 5 * day).off).toBe('failing');
     expect(afterAttempt(health, 'delivered', now + 5 * day)).toEqual({
       health: healthy,
       off: null,
@@ -154,8 +164,8 @@ describe('a webhook', () => {
   });
 
   test('is not turned off by a failure now and one of long ago, with nothing sent in between', () => {
-    const { health } = afterAttempt(healthy, 'failed', now);
-    expect(afterAttempt(health, 'failed', now + 30 * day)).toEqual({
+    const { health } = afterAttempt(healthy, 'retry', now);
+    expect(afterAttempt(health, 'retry', now + 30 * day)).toEqual({
       health: { failing_since: now + 30 * day, last_failed_at: now + 30 * day },
       off: null,
     });

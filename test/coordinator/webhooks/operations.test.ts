@@ -35,10 +35,10 @@ afterAll(() => receiver.close());
 
 const deliveryTo = async (webhook: string): Promise<string> => {
   const id = newId();
-  await bench.sql`insert into webhook_deliveries (id, organisation_id, webhook_id, event_key, event_id, event, state,
-      created_at, next_at, attempts, attempted_at, status, answer, settled_at)
-    values (${id}, ${of.organisation}, ${webhook}, 1, ${newId()}, 'deploy', 'delivered', now(), now(), 1, now(), 200,
-      'inner words', now())`;
+  await bench.sql`insert into deliveries (id, organisation_id, webhook_id, event_key, event_id, event, state,
+      created_at, next_at, attempts, log, settled_at)
+    values (${id}, ${of.organisation}, ${webhook}, 1, ${newId()}, 'deploy', 'delivered', now(), now(), 1,
+      '[{"at": 0, "took_ms": 48, "status": 200, "class": null, "answer": "inner words"}]', now())`;
   return id;
 };
 

@@ -91,7 +91,7 @@ test('an event is sent again by its button, and all since a time by a form', asy
   const again = await post(`${path}/deliveries/${demo.webhooks.delivery}/resend`);
   expect([again.status, again.headers.get('location')]).toEqual([303, path]);
   const [row] = await web.sql<{ attempts: number; is_due: boolean }[]>`
-    select attempts, next_at <= now() + interval '1 minute' as is_due from webhook_deliveries
+    select attempts, next_at <= now() + interval '1 minute' as is_due from deliveries
     where id = ${demo.webhooks.delivery}`;
   expect({ ...row }).toEqual({ attempts: 0, is_due: true });
   expect((await post(`${path}/replay`, { since: '2026-01-01T00:00' })).status).toBe(303);

@@ -284,7 +284,7 @@ export const readExpectedMessages = (sql: Sql, placeOf: PlaceOf) =>
       from incidents i order by i.key`;
     const overtaken = await transaction<
       { id: string }[]
-    >`select id from messages where state = 'superseded'`;
+    >`select id from deliveries where state = 'superseded'`;
     return {
       incidents: rows.flatMap(
         ({ id, monitor, confirmed, resolved, is_due: isDue, is_late: isLate, is_redated }) => {

@@ -136,7 +136,7 @@ const furnish = async (): Promise<{
   const channel_id = await made('channels', 'create', ...hook, '--try', 'false', '--name', b);
   const webhook_id = await made('webhooks', 'create', '--url', 'http://hooks.example.org/');
   const delivery_id = newId();
-  await sql`insert into webhook_deliveries (id, organisation_id, webhook_id, event_key, event_id, event, created_at, next_at)
+  await sql`insert into deliveries (id, organisation_id, webhook_id, event_key, event_id, event, created_at, next_at)
     values (${delivery_id}, ${house.organisation}, ${webhook_id}, 1, ${newId()}, 'deploy', now(), now())`;
   const probe_invitation_id = await made(
     'probes',

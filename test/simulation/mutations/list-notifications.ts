@@ -12,7 +12,7 @@ export const notificationMutations = [
   ),
   mutation(
     'a message is tried again each second',
-    'coordinator/notifications/policy.ts#tryAgain.pause',
+    'coordinator/deliveries/model.ts#nextAttempt.pause',
     value('second'),
     1,
   ),

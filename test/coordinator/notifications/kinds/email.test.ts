@@ -5,9 +5,9 @@ import { type DefaultTreeAdapterTypes, parse } from 'parse5';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { createMailSender, type MailSender } from '../../../../coordinator/account-mail/sender.ts';
+import type { Verdict } from '../../../../coordinator/deliveries/model.ts';
 import { email } from '../../../../coordinator/notifications/kinds/email.ts';
 import { subject } from '../../../../coordinator/notifications/kinds/text.ts';
-import type { Verdict } from '../../../../coordinator/notifications/kinds/types.ts';
 import type { Notification } from '../../../../coordinator/notifications/message.ts';
 import {
   createSender,

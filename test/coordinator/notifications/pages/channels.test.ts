@@ -253,7 +253,7 @@ describe('channels', () => {
     test('once deleted, it leaves its messages, whose page leads to no page that is gone', async () => {
       const { id } = await made('Pager');
       const message = newId();
-      await web.sql`insert into messages (id, organisation_id, channel_id, event, thread_id, told, state, due_at, created_at, next_at, settled_at)
+      await web.sql`insert into deliveries (id, organisation_id, channel_id, event, thread_id, told, state, due_at, created_at, next_at, settled_at)
       values (${message}, ${web.house.organisation}, ${id}, 'down', ${message}, '{"sentence": "Shop is down.", "monitors": []}', 'delivered', now(), now(),
         now(), now())`;
       const linksOf = async (): Promise<string[]> => {

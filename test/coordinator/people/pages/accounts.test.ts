@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createMailer, type Mailer } from '../../../../coordinator/account-mail/delivery.ts';
+import { createMailer } from '../../../../coordinator/account-mail/delivery.ts';
 import { createMailSender, type MailSender } from '../../../../coordinator/account-mail/sender.ts';
+import type { Sending } from '../../../../coordinator/deliveries/sending.ts';
 import { createUser, inviteMember } from '../../../../coordinator/organisations/contract.ts';
 import { rawInput } from '../../../../shared/api/operation.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
@@ -19,7 +20,7 @@ let open: TestWeb;
 let small: TestWeb;
 let mailbox: Mailbox;
 let sender: MailSender;
-let mailer: Mailer;
+let mailer: Sending;
 const password = 'correct horse';
 const same = { 'sec-fetch-site': 'same-origin' };
 
@@ -30,6 +31,7 @@ beforeAll(async () => {
   small = await startWeb();
   const { sql, accountSecrets, url } = open;
   mailer = createMailer({
+    place: newId(),
     sql,
     clock: systemClock,
     log: createLog({ name: 't', level: 'silent' }),

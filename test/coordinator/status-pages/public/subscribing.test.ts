@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createMailer, type Mailer } from '../../../../coordinator/account-mail/delivery.ts';
+import { createMailer } from '../../../../coordinator/account-mail/delivery.ts';
 import type { MailTemplate } from '../../../../coordinator/account-mail/sender.ts';
+import type { Sending } from '../../../../coordinator/deliveries/sending.ts';
 import { notifySubscribers } from '../../../../coordinator/status-pages/public/subscribing.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
 import { createLog } from '../../../../shared/base/log.ts';
@@ -10,13 +11,14 @@ import { startWeb, type TestWeb } from '../../../support/web.ts';
 const minute = 60_000;
 
 let web: TestWeb;
-let mailer: Mailer;
+let mailer: Sending;
 const letters: MailTemplate[] = [];
 const clock = { at: Date.now(), now: () => clock.at };
 
 beforeAll(async () => {
   web = await startWeb({ clock });
   mailer = createMailer({
+    place: newId(),
     sql: web.sql,
     clock,
     accountSecrets: web.accountSecrets,

@@ -5,6 +5,7 @@ import { createSecretsAtRest } from '../../../../coordinator/secrets/at-rest.ts'
 import { notifySubscribers } from '../../../../coordinator/status-pages/public/subscribing.ts';
 import { createWebhookDelivery } from '../../../../coordinator/status-pages/public/webhooks.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
+import { testLog } from '../../../support/network.ts';
 import { type Person, testSecretKey } from '../../../support/people.ts';
 import {
   type Behaviour,
@@ -43,6 +44,8 @@ beforeAll(async () => {
   web = await startWeb({ clock, send });
   delivery = createWebhookDelivery({
     sql: web.sql,
+    place: newId(),
+    log: testLog(),
     clock,
     send,
     accountSecrets: web.accountSecrets,
@@ -230,7 +233,7 @@ describe('updates by webhook', () => {
       (
         await web.sql<
           { off: boolean; waiting: number }[]
-        >`select off_at is not null as off, (select count(*)::int from status_page_deliveries where subscriber_id = s.id) as waiting
+        >`select off_at is not null as off, (select count(*)::int from deliveries where subscriber_id = s.id and state = 'waiting') as waiting
           from status_page_subscribers s where page_id = ${of.id}`
       ).map((row) => ({ ...row }));
     expect(await state()).toEqual([{ off: true, waiting: 0 }]);
