@@ -164,3 +164,11 @@ export function isoOf(text: string): string {
 export function limited(sql: Queryable, limit: number) {
   return sql`limit ${sql.unsafe(String(Math.trunc(limit)))}`;
 }
+
+/** What a statement counts. */
+export async function countOf(
+  counted: PromiseLike<readonly { readonly count: number }[]>,
+): Promise<number> {
+  const [row] = await counted;
+  return row?.count ?? 0;
+}

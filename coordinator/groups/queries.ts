@@ -1,6 +1,6 @@
 import { folded } from '../../shared/base/names.ts';
 import type { Queryable } from '../database/connect.ts';
-import { limited } from '../database/sql.ts';
+import { countOf, limited } from '../database/sql.ts';
 import { insertRows, namesOf, updateRows } from '../database/table.ts';
 import { notFound, orNotFound } from '../gate/context.ts';
 import type { Status } from '../monitors/status.ts';
@@ -76,10 +76,7 @@ export function groupChoices(sql: Queryable, organisation: string, limit: number
 }
 
 export async function countGroups(sql: Queryable, organisation: string): Promise<number> {
-  const [row] = await sql<
-    { count: number }[]
-  >`select count(*) as count from groups where organisation_id = ${organisation}`;
-  return row?.count ?? 0;
+  return countOf(sql`select count(*) from groups where organisation_id = ${organisation}`);
 }
 
 /** Names compare after trimming, without case. */

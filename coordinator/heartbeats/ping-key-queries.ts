@@ -1,5 +1,6 @@
 import type { Queryable } from '../database/connect.ts';
 import { enqueueAll } from '../database/outbox.ts';
+import { countOf } from '../database/sql.ts';
 
 export type PingKeyEntry = {
   readonly id: string;
@@ -50,10 +51,9 @@ export async function countPingKeys(
   organisation: string,
   now: Date,
 ): Promise<number> {
-  const [row] = await sql<{ count: number }[]>`
-    select count(*)::int as count from ping_keys
-    where organisation_id = ${organisation} and (until is null or until > ${now})`;
-  return row?.count ?? 0;
+  return countOf(sql`
+    select count(*)::int from ping_keys
+    where organisation_id = ${organisation} and (until is null or until > ${now})`);
 }
 
 /** Writes it with the addresses of the heartbeats that there are. */

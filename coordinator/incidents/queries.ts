@@ -1,6 +1,7 @@
 import type { Continents } from '../../shared/base/text.ts';
 import type { Cause, Json, Outcome, Phases } from '../../shared/checks/result.ts';
 import type { Queryable } from '../database/connect.ts';
+import { countOf } from '../database/sql.ts';
 import { outcomeOf } from '../results/check.ts';
 import { type StoredSides, sidesOf } from './sides.ts';
 
@@ -159,10 +160,7 @@ export async function insertNote(
 }
 
 export async function countNotes(sql: Queryable, incident: string): Promise<number> {
-  const [row] = await sql<
-    { count: number }[]
-  >`select count(*) as count from incident_notes where incident_id = ${incident}`;
-  return row?.count ?? 0;
+  return countOf(sql`select count(*) from incident_notes where incident_id = ${incident}`);
 }
 
 export type NoteRow = {

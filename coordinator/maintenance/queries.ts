@@ -2,7 +2,7 @@ import { newId } from '../../shared/base/crypto.ts';
 import { clip, type Interval, union } from '../../shared/base/time.ts';
 import type { Caused } from '../core/uptime.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
-import { inTransaction } from '../database/sql.ts';
+import { countOf, inTransaction } from '../database/sql.ts';
 import { insertRows, namesOf, updateRows } from '../database/table.ts';
 import { orNotFound } from '../gate/context.ts';
 import {
@@ -128,8 +128,7 @@ export async function countWindows(
   organisation: string,
   now: number,
 ): Promise<number> {
-  const [row] = await sql<{ count: number }[]>`${windowsNotOver(sql, organisation, now)}`;
-  return row?.count ?? 0;
+  return countOf(sql`${windowsNotOver(sql, organisation, now)}`);
 }
 
 export function instant(at: number): string {

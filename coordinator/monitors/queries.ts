@@ -2,7 +2,7 @@ import { storable } from '../../shared/base/names.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
 import type { Queryable } from '../database/connect.ts';
 import { enqueueAll, type MonitorChange } from '../database/outbox.ts';
-import { searchText, utcText } from '../database/sql.ts';
+import { countOf, searchText, utcText } from '../database/sql.ts';
 import { bytesText, insertRows, updateRows } from '../database/table.ts';
 import { orNotFound } from '../gate/context.ts';
 import { inPages } from '../gate/cursors.ts';
@@ -45,10 +45,7 @@ export function assignedRows(sql: Queryable): AsyncGenerator<AssignedRow[]> {
 
 /** Changes of monitors that are not published yet. */
 export async function openMonitorLines(sql: Queryable): Promise<number> {
-  const [row] = await sql<
-    { open: number }[]
-  >`select count(*) as open from outbox where topic = 'monitor' and done_at is null`;
-  return row?.open ?? 0;
+  return countOf(sql`select count(*) from outbox where topic = 'monitor' and done_at is null`);
 }
 
 /** A change of several monitors at once, or a new window, as the audit log has it. */
@@ -310,10 +307,7 @@ export async function monitorsCalled(
 }
 
 export async function countMonitors(sql: Queryable, organisation: string): Promise<number> {
-  const [row] = await sql<
-    { count: number }[]
-  >`select count(*) as count from monitors where organisation_id = ${organisation}`;
-  return row?.count ?? 0;
+  return countOf(sql`select count(*) from monitors where organisation_id = ${organisation}`);
 }
 
 /** `words`: its group and tags, by which it is found too. */

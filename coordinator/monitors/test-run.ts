@@ -3,6 +3,7 @@ import type { Secrets } from '../../shared/checks/config-secrets.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
 import type { Result } from '../../shared/checks/result.ts';
 import type { Queryable } from '../database/connect.ts';
+import { countOf } from '../database/sql.ts';
 
 /** The owner of a test run; `user` is null for the operator. */
 export type TestRunOwner = { readonly organisation: string; readonly user: string | null };
@@ -58,10 +59,7 @@ export async function countTestRun(
   const since = new Date(now.getTime() - 60_000);
   await sql`delete from trials where organisation_id = ${organisation} and at <= ${since}`;
   await sql`insert into trials (organisation_id, at) values (${organisation}, ${now})`;
-  const [row] = await sql<
-    { count: number }[]
-  >`select count(*) as count from trials where organisation_id = ${organisation}`;
-  return row?.count ?? 0;
+  return countOf(sql`select count(*) from trials where organisation_id = ${organisation}`);
 }
 
 /**

@@ -1,6 +1,7 @@
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import type { Queryable } from '../database/connect.ts';
+import { countOf } from '../database/sql.ts';
 import { bytesText, insertRows, namesOf, updateRows } from '../database/table.ts';
 import { orNotFound } from '../gate/context.ts';
 import type { Hours } from './hours.ts';
@@ -151,10 +152,9 @@ export function channelsOfKind(
 }
 
 export async function countChannels(sql: Queryable, organisation: string): Promise<number> {
-  const [row] = await sql<{ count: number }[]>`
-    select count(*) as count from channels where organisation_id = ${organisation}
-      and deleted_at is null`;
-  return row?.count ?? 0;
+  return countOf(sql`
+    select count(*) from channels where organisation_id = ${organisation}
+      and deleted_at is null`);
 }
 
 export type ChannelWrite = Pick<

@@ -1,6 +1,7 @@
 import { Refusal } from '../../shared/base/errors.ts';
 import { storable } from '../../shared/base/names.ts';
 import { isViolationOf, type Queryable } from '../database/connect.ts';
+import { countOf } from '../database/sql.ts';
 import type { Role } from '../gate/caller.ts';
 import type { PlanName } from '../gate/plans.ts';
 
@@ -531,17 +532,13 @@ export async function memberOf(
 }
 
 export async function countMembers(sql: Queryable, organisation: string): Promise<number> {
-  const [row] = await sql<
-    { count: number }[]
-  >`select count(*) as count from memberships where organisation_id = ${organisation}`;
-  return row?.count ?? 0;
+  return countOf(sql`select count(*) from memberships where organisation_id = ${organisation}`);
 }
 
 export async function countOwners(sql: Queryable, organisation: string): Promise<number> {
-  const [row] = await sql<{ count: number }[]>`
-    select count(*) as count from memberships where organisation_id = ${organisation}
-      and role = 'owner'`;
-  return row?.count ?? 0;
+  return countOf(sql`
+    select count(*) from memberships where organisation_id = ${organisation}
+      and role = 'owner'`);
 }
 
 export async function insertMember(

@@ -6,7 +6,7 @@ import { requestKey } from '../../shared/bus/messages.ts';
 import { type Share, together } from '../core/quarantine.ts';
 import { isViolationOf, type Queryable, type Sql, type Transaction } from '../database/connect.ts';
 import { enqueue, outboxChannel } from '../database/outbox.ts';
-import { inTransaction } from '../database/sql.ts';
+import { countOf, inTransaction } from '../database/sql.ts';
 import type { CursorPlace } from '../gate/cursors.ts';
 import { growSealEpoch } from '../secrets/keys.ts';
 import { placeOf } from './places.ts';
@@ -66,13 +66,12 @@ export async function countPrivateProbes(
   organisation: string,
   now: Date,
 ): Promise<number> {
-  const [row] = await sql<{ present: number }[]>`select (
+  return countOf(sql`select (
       (select count(*) from probes where organisation_id = ${organisation} and revoked_at is null)
       + (select count(*) from probe_invitations
         where organisation_id = ${organisation} and used_at is null and revoked_at is null
           and expires_at > ${now})
-    )::int as present`;
-  return row?.present ?? 0;
+    )::int as count`);
 }
 
 /**

@@ -1,5 +1,6 @@
 import { Refusal } from '../../shared/base/errors.ts';
 import { isViolationOf, type Queryable } from '../database/connect.ts';
+import { countOf } from '../database/sql.ts';
 import { insertRows, updateRows } from '../database/table.ts';
 import { notFound, orNotFound } from '../gate/context.ts';
 import type { PageAccess, PageLanguage, PageSettings, PostKind, RowIn } from './model.ts';
@@ -78,10 +79,9 @@ export async function deletePost(
 }
 
 export async function countPosts(sql: Queryable, page: string, incident: string): Promise<number> {
-  const [row] = await sql<{ count: number }[]>`
-    select count(*) as count from status_page_posts where page_id = ${page}
-      and incident_id = ${incident}`;
-  return row?.count ?? 0;
+  return countOf(sql`
+    select count(*) from status_page_posts where page_id = ${page}
+      and incident_id = ${incident}`);
 }
 
 /**
@@ -275,10 +275,7 @@ export async function requirePage(sql: Queryable, organisation: string, id: stri
 }
 
 export async function countStatusPages(sql: Queryable, organisation: string): Promise<number> {
-  const [row] = await sql<
-    { count: number }[]
-  >`select count(*) as count from status_pages where organisation_id = ${organisation}`;
-  return row?.count ?? 0;
+  return countOf(sql`select count(*) from status_pages where organisation_id = ${organisation}`);
 }
 
 export function insertStatusPage(
