@@ -119,16 +119,17 @@ function tenthsOf(ms: number): number {
 }
 
 function phasesOf(tenths: readonly (number | null)[]): Phases {
-  const [dns, tcp, tls, first_byte, total] = tenths.map((each) =>
-    each === null ? null : each / 10,
-  );
   return {
-    dns: dns ?? null,
-    tcp: tcp ?? null,
-    tls: tls ?? null,
-    first_byte: first_byte ?? null,
-    total: total ?? null,
+    dns: msOf(tenths[0]),
+    tcp: msOf(tenths[1]),
+    tls: msOf(tenths[2]),
+    first_byte: msOf(tenths[3]),
+    total: msOf(tenths[4]),
   };
+}
+
+function msOf(tenths: number | null | undefined): number | null {
+  return tenths == null ? null : tenths / 10;
 }
 
 function chunkOf(at: number, checks: readonly Check[]): Chunk {
