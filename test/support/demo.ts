@@ -376,30 +376,25 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
   for (const [index, { name, type, ms, paused, age = 64 * day }] of monitors.entries()) {
     if (type === 'heartbeat') continue;
     const checks: GivenCheck[] = [];
-    for (const [place, { key }] of keys.entries()) {
+    for (const [place, { key: probe }] of keys.entries()) {
       const far = ms * (1 + place * 0.9);
-      for (let back = 24; back >= 1; back -= 1) {
-        const start = Math.floor(now / hour) * hour - back * hour;
-        const mean = far * (1 + wave(index + place * 7, 24 - back));
-        if (now - start < age)
-          for (let nth = 0; nth < 12; nth += 1) {
-            const at = start + nth * 5 * minute + place * second;
-            checks.push({ probe: key, at, took_ms: mean * ([0.8, 1.3, 0.9][nth % 3] ?? 1) });
-          }
+      const see = (ago: number, took_ms: number, hasPhases = false): void => {
+        const all = { dns: 3, tcp: 11, tls: 24, first_byte: 40, total: took_ms };
+        const phases = hasPhases ? all : null;
+        if (ago < age) checks.push({ probe, at: now - ago, took_ms, phases });
+      };
+      for (let back = 24 * 12; back >= 1; back -= 1) {
+        const hours = Math.ceil(back / 12);
+        const ago = (now % hour) + back * 5 * minute - place * second;
+        see(ago, far * (1 + wave(index + place * 7, 24 - hours)));
       }
       if (paused === undefined)
-        for (let back = 0; back < 12; back += 1) {
-          const ago = (back * keys.length + place) * minute + (index % 50) * second;
-          const total = far * (1 + wave(index, back));
-          const phases = { dns: 3, tcp: 11, tls: 24, first_byte: 40, total: far };
-          if (ago < age)
-            checks.push({
-              probe: key,
-              at: now - ago,
-              took_ms: total,
-              phases: type === 'https' ? phases : null,
-            });
-        }
+        for (let back = 0; back < 12; back += 1)
+          see(
+            (back * keys.length + place) * minute + (index % 50) * second,
+            far * (1 + wave(index, back)),
+            type === 'https',
+          );
     }
     await storeChecks(sql, keyOf.get(idOf(name)) ?? 0, checks);
   }
