@@ -27,6 +27,7 @@ import {
   type WithTimeout,
   waitForDatabase,
 } from './database/startup.ts';
+import { startSending } from './deliveries/sending.ts';
 import { type Timing, usualTiming } from './engine/timing.ts';
 import { type Engine, startEngine } from './engine.ts';
 import { enrolmentRoute } from './enrolment/operations.ts';
@@ -55,10 +56,10 @@ import { inForce, markOf } from './secrets/keys.ts';
 import { createGateSetup } from './setup.ts';
 import { createPublishing, startNotifyingSubscribers } from './status-pages/public/publishing.ts';
 import { onOwnDomain, statusRoutes } from './status-pages/public/routes.ts';
-import { startWebhookDelivery } from './status-pages/public/webhooks.ts';
+import { createWebhookDelivery } from './status-pages/public/webhooks.ts';
 import { createChanges } from './web/live.ts';
 import { type Web, webRoutes } from './web/routes.ts';
-import { startWebhooks } from './webhooks/delivery.ts';
+import { createWebhookSending, webhooksEveryMs } from './webhooks/delivery.ts';
 
 /** Builds the whole coordinator from its configuration, and closes it in the reverse order. */
 export type App = {
@@ -420,9 +421,11 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     }
     const hasMail = notifications.mail !== undefined;
     startNotifyingSubscribers({ supervisor, sql, clock, everyMs, hasMail });
-    startWebhookDelivery({ ...webhookParts, supervisor, place, log, everyMs });
+    const updates = createWebhookDelivery({ ...webhookParts, place, log });
+    startSending(supervisor, 'page webhooks', everyMs, updates);
     const send = notifications.channels.sendEvent;
-    startWebhooks({ supervisor, sql, place, clock, log, secrets, hasMail, send });
+    const events = createWebhookSending({ sql, place, clock, log, secrets, hasMail, send });
+    startSending(supervisor, 'webhooks', webhooksEveryMs, events);
     log.info({ url, version }, 'the coordinator has started');
     void downloads.prepare();
     return { url, port };

@@ -79,6 +79,8 @@ const notifications: readonly Row[] = [
   ['a monitor is steady again after', 'notifications/policy', 'steadyMs', 15 * minute],
   ['a reminder, in seconds at least', 'notifications/policy', 'shortestReminder_s', 60],
   ['tests of channels an hour', 'notifications/queries', 'maxAnHour', 10],
+  ['messages on their way to a channel', 'notifications/deliver', 'shares.subject', 2],
+  ['events on their way to a webhook', 'webhooks/delivery', 'shares.subject', 4],
   ['a message to a receiver takes', 'notifications/transport', 'usualLimitMs', 10 * second],
   ['an event to a webhook takes', 'notifications/setup', 'eventLimitMs', 15 * second],
   ['events sent again an hour', 'webhooks/operations', 'resendsAnHour', 60],

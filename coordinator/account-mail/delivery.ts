@@ -1,7 +1,5 @@
 import type { Starts } from '../../shared/actor/supervisor.ts';
-import type { Log } from '../../shared/base/log.ts';
-import type { Clock } from '../../shared/base/time.ts';
-import type { Queryable, Sql } from '../database/connect.ts';
+import type { Queryable } from '../database/connect.ts';
 import { listenTo } from '../database/listen.ts';
 import { inTransaction } from '../database/sql.ts';
 import { type Answered, usualPauses } from '../deliveries/model.ts';
@@ -11,6 +9,7 @@ import {
   type Kind,
   type Sending,
   type SendingDependencies,
+  startSending,
 } from '../deliveries/sending.ts';
 import { leavingLink } from '../notifications/links.ts';
 import { linkChannel } from '../notifications/queries.ts';
@@ -51,10 +50,7 @@ import {
   webhookOffMail,
 } from './templates.ts';
 
-type MailDependencies = {
-  readonly sql: Sql;
-  readonly clock: Clock;
-  readonly log: Pick<Log, 'warn'>;
+type MailDependencies = SendingDependencies & {
   readonly sender: MailSender;
   readonly accountSecrets: AccountSecrets;
   readonly baseUrl: () => string;
@@ -261,28 +257,24 @@ function mailKind({
 
 const unanswered = { status: null, class: 'mail' } as const;
 
-export function createMailer(parts: MailDependencies & SendingDependencies): Sending {
+export function createMailer(parts: MailDependencies): Sending {
   return createSending(mailKind(parts), parts);
 }
 
 /** Sends waiting mails, at once when one arrives and every few seconds besides. */
-export async function startMail(
-  parts: MailDependencies &
-    SendingDependencies & {
-      readonly supervisor: Starts<'mail'>;
-      readonly log: Log;
-      readonly everyMs: number;
-      /** Cancels the wait of its start. */
-      readonly signal: AbortSignal;
-    },
-): Promise<void> {
-  const { supervisor, sql, log, everyMs, signal } = parts;
-  const sending = createMailer(parts);
-  const ticker = supervisor.ticker('mail', { everyMs, tick: sending.hurry });
-  const listening = await listenTo(sql, mailChannel, ticker.hurry, { log, signal });
-  supervisor.part('mail', async () => {
-    await listening.unlisten();
-    await ticker.stop();
-    await sending.close();
-  });
+export async function startMail({
+  supervisor,
+  everyMs,
+  signal,
+  ...parts
+}: MailDependencies & {
+  readonly supervisor: Starts<'mail'>;
+  readonly everyMs: number;
+  /** Cancels the wait of its start. */
+  readonly signal: AbortSignal;
+}): Promise<void> {
+  const { sql, log } = parts;
+  const { hurry } = startSending(supervisor, 'mail', everyMs, createMailer(parts));
+  const listening = await listenTo(sql, mailChannel, hurry, { log, signal });
+  supervisor.part('mail', listening.unlisten);
 }

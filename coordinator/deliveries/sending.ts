@@ -1,3 +1,4 @@
+import type { Starts, Ticker } from '../../shared/actor/supervisor.ts';
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import type { Sql, Transaction } from '../database/connect.ts';
@@ -228,6 +229,21 @@ export function createSending<Row>(kind: Kind<Row>, deps: SendingDependencies): 
       await Promise.all(underWay.values());
     },
   };
+}
+
+/** Sends what is due until the coordinator ends, every so often and whenever it is hurried. */
+export function startSending<Name extends string>(
+  supervisor: Starts<Name>,
+  name: Name,
+  everyMs: number,
+  sending: Sending,
+): Ticker {
+  const ticker = supervisor.ticker(name, { everyMs, tick: sending.hurry });
+  supervisor.part(name, async () => {
+    await ticker.stop();
+    await sending.close();
+  });
+  return ticker;
 }
 
 function stateAfter(verdict: Outcome['verdict'], next_at: number | null): Outcome['state'] {

@@ -1,8 +1,5 @@
-import type { Starts } from '../../shared/actor/supervisor.ts';
-import type { Log } from '../../shared/base/log.ts';
-import type { Clock } from '../../shared/base/time.ts';
 import { postMails } from '../account-mail/queries.ts';
-import type { Sql, Transaction } from '../database/connect.ts';
+import type { Transaction } from '../database/connect.ts';
 import type { Answered } from '../deliveries/model.ts';
 import { cancelWaiting, type Outcome } from '../deliveries/queries.ts';
 import {
@@ -176,18 +173,7 @@ async function turnedOff(
 }
 
 /** What is due is sent within this time, besides being sent at once when there is room. */
-const everyMs = 1_000;
-
-export function startWebhooks(
-  deps: WebhookSendingDependencies & { readonly supervisor: Starts<'webhooks'> },
-): void {
-  const sending = createWebhookSending(deps);
-  const ticker = deps.supervisor.ticker('webhooks', { everyMs, tick: sending.hurry });
-  deps.supervisor.part('webhooks', async () => {
-    await ticker.stop();
-    await sending.close();
-  });
-}
+export const webhooksEveryMs = 1_000;
 
 /** Longer than an attempt. */
 const claimMs = 30_000;
@@ -196,9 +182,6 @@ const claimMs = 30_000;
 const shares = { all: 256, subject: 4, host: 4, organisation: 32, failing: 32 } as const;
 
 export type WebhookSendingDependencies = SendingDependencies & {
-  readonly sql: Sql;
-  readonly clock: Clock;
-  readonly log: Pick<Log, 'warn' | 'error'>;
   readonly secrets: SecretsAtRest;
   /** Ends within less than the time of a claim. */
   readonly send: Sender['send'];

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { Starts } from '../../../shared/actor/supervisor.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import type { Clock } from '../../../shared/base/time.ts';
 import type { Sql } from '../../database/connect.ts';
@@ -218,22 +217,5 @@ async function updateFor(
         unsubscribe: `${origin}/leave/${await leavingLink(accountSecrets, subscriber)}`,
       },
     },
-  });
-}
-
-export function startWebhookDelivery({
-  supervisor,
-  everyMs,
-  ...parts
-}: WebhookDependencies &
-  SendingDependencies & {
-    readonly supervisor: Starts<'page webhooks'>;
-    readonly everyMs: number;
-  }): void {
-  const sending = createWebhookDelivery(parts);
-  const ticker = supervisor.ticker('page webhooks', { everyMs, tick: sending.hurry });
-  supervisor.part('page webhooks', async () => {
-    await ticker.stop();
-    await sending.close();
   });
 }
