@@ -65,8 +65,8 @@ export async function organisationsToEnd(sql: Queryable, at: Date): Promise<stri
 export type BatchSize = { readonly rows: number; readonly monitors: number };
 
 /**
- * The next batch of an organisation. `more`: there is more to do now; `later`: others must receive
- * announcements first; `gone`: nothing is left.
+ * The next batch of an organisation. `more`: there is more to do now; `later`: it was kept, another
+ * coordinator works on it, or others must receive announcements first; `gone`: nothing is left.
  */
 export async function endOrganisation(
   sql: Queryable,
@@ -90,7 +90,7 @@ export async function endOrganisation(
   return 'gone';
 }
 
-/** From here on nothing can be undone, and no program or probe gets access. */
+/** From here on nothing can be undone; API tokens and invitations stop working. */
 async function shut(sql: Queryable, id: string, at: Date): Promise<boolean> {
   const { count } = await sql`update endings set begun_at = ${at} where organisation_id = ${id}
       and begun_at is null`;
@@ -107,10 +107,18 @@ async function forgetRows(sql: Queryable, id: string, batchSize: number): Promis
       where ctid = any(array(select ctid from alert_steps where organisation_id = ${id}
         limit ${batchSize}))`;
   if (steps.count > 0) return true;
-  const messages = await sql`delete from deliveries
-      where ctid = any(array(select ctid from deliveries
-        where kind = 'alert' and organisation_id = ${id} limit ${batchSize}))`;
-  if (messages.count > 0) return true;
+  const deliveries = await sql`
+    delete from deliveries where ctid = any(array(
+      (select ctid from deliveries where kind = 'alert' and organisation_id = ${id}
+        limit ${batchSize})
+      union all
+      (select d.ctid from webhooks w join deliveries d on d.webhook_id = w.id
+        where w.organisation_id = ${id} limit ${batchSize})
+      union all
+      (select d.ctid from status_pages p join status_page_subscribers s on s.page_id = p.id
+        join deliveries d on d.subscriber_id = s.id
+        where p.organisation_id = ${id} limit ${batchSize})))`;
+  if (deliveries.count > 0) return true;
   return (
     (
       await sql`delete from alerts
