@@ -9,7 +9,7 @@ import { ConfigurationFault } from '../shared/base/env.ts';
 import { createLog, type Log } from '../shared/base/log.ts';
 import { listenObstacle, version } from '../shared/base/process.ts';
 import type { Clock } from '../shared/base/time.ts';
-import { startMail } from './account-mail/delivery.ts';
+import { startMail } from './account-mail/mail-sending.ts';
 import type { ActorName } from './actors.ts';
 import { downloadRoutes } from './api/downloads.ts';
 import { limitHeaders, refuseOutside, restRoutes, restServerOptions } from './api/routes.ts';
@@ -59,7 +59,7 @@ import { onOwnDomain, statusRoutes } from './status-pages/public/routes.ts';
 import { createWebhookDelivery } from './status-pages/public/webhooks.ts';
 import { createChanges } from './web/live.ts';
 import { type Web, webRoutes } from './web/routes.ts';
-import { createWebhookSending, webhooksEveryMs } from './webhooks/delivery.ts';
+import { createWebhookSending, webhooksEveryMs } from './webhooks/event-sending.ts';
 
 /** Builds the whole coordinator from its configuration, and closes it in the reverse order. */
 export type App = {

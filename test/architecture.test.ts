@@ -94,7 +94,7 @@ const kits: Readonly<Record<string, readonly string[]>> = {
     'coordinator/probes',
     'coordinator/results',
   ],
-  'coordinator/deliveries': ['coordinator/database', 'coordinator/incidents/writes.ts'],
+  'coordinator/deliveries': ['coordinator/database'],
   'coordinator/results': ['coordinator/database', 'coordinator/probes/places.ts'],
 };
 

@@ -172,3 +172,13 @@ export async function countOf(
   const [row] = await counted;
   return row?.count ?? 0;
 }
+
+/**
+ * JSON that Postgres accepts: it stores neither NUL nor halves of surrogate pairs, and a target may
+ * send both.
+ */
+export function jsonText(value: unknown): string {
+  return JSON.stringify(value, (_, inside: unknown) =>
+    typeof inside === 'string' ? inside.toWellFormed().replaceAll('\u0000', '\ufffd') : inside,
+  );
+}

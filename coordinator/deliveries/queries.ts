@@ -1,5 +1,5 @@
 import type { Queryable } from '../database/connect.ts';
-import { jsonText } from '../incidents/writes.ts';
+import { jsonText } from '../database/sql.ts';
 import type { Answered } from './model.ts';
 
 /** What `deliveries` calls a kind: it follows from whom a row is for. */
@@ -145,9 +145,9 @@ export type Outcome = {
 };
 
 /**
- * Stores outcomes. Where another coordinator took over a delivery meanwhile, or it was settled, the
- * attempt is logged, but changes the delivery only when it was accepted. What was resent from the
- * first attempt on since then is still sent.
+ * Stores outcomes. Where another coordinator took a delivery over meanwhile, only an acceptance
+ * changes it, and only while it waits or when it was given up; where the log keeps all attempts, it
+ * has this one, too. What is sent again begins with attempt 1: an older answer does not settle it.
  */
 export async function writeOutcomes(
   sql: Queryable,
@@ -192,17 +192,17 @@ export async function retryOthersNow(
       and subject = any(${subjects}::uuid[]) and next_at > ${at} and claimed_until is null`;
 }
 
-/** What failed with these words is due. */
+/** What failed last for one of these reasons is due. */
 export async function retryNow(
   sql: Queryable,
   kind: KindName,
-  words: readonly string[],
+  classes: readonly string[],
   now: number,
 ): Promise<void> {
   const at = new Date(now);
   await sql`
     update deliveries set next_at = ${at} where kind = ${kind} and state = 'waiting'
-      and claimed_until is null and next_at > ${at} and words = any(${words})`;
+      and claimed_until is null and next_at > ${at} and log -> -1 ->> 'class' = any(${classes})`;
 }
 
 /** What waits for these receivers is not sent any more. */

@@ -53,8 +53,8 @@ export type Kind<Row> = Claiming & {
   readonly claimMs: number;
   readonly shares: Shares;
   readonly pauses: Pauses;
-  /** Words of failures that a process which starts may not have any more. */
-  readonly endsWithStart?: readonly string[];
+  /** Classes of failures that a process which starts may not have any more. */
+  readonly retriedOnStart?: readonly string[];
   /** Whether the log keeps all attempts, or the last. */
   readonly keepsAll: boolean;
   /** Composes and sends it. What it throws is logged, and sent again when the claim expires. */
@@ -165,7 +165,7 @@ export function createSending<Row>(kind: Kind<Row>, deps: SendingDependencies): 
     if (isTakenBack) return;
     const now = clock.now();
     const deliveries = await takeBackClaims(sql, kind.name, place, now);
-    if (kind.endsWithStart !== undefined) await retryNow(sql, kind.name, kind.endsWithStart, now);
+    if (kind.retriedOnStart !== undefined) await retryNow(sql, kind.name, kind.retriedOnStart, now);
     isTakenBack = true;
     if (deliveries > 0)
       log.warn(

@@ -13,7 +13,7 @@ import { outboxChannel, partitionsWaiting } from '../database/outbox.ts';
 import { type Part, readerOf } from '../health/watches.ts';
 import type { PartitionBacklog } from '../notifications/release.ts';
 import type { Directory } from '../probes/directory.ts';
-import { holdAfterReconnect } from './deliveries.ts';
+import { holdAfterReconnect } from './bus-deliveries.ts';
 import type { PartitionDependencies } from './dependencies.ts';
 import { circling, countedLeases } from './division.ts';
 import { createHolding, type Holding, type Renewal } from './holding.ts';

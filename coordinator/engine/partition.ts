@@ -47,7 +47,7 @@ import type { PartitionState } from './state.ts';
  *
  * What happens when a step fails:
  *   1  a refused message is acknowledged and never comes again
- *   2  `waits` leaves all unacknowledged: engine/deliveries.ts holds it and asks again
+ *   2  `waits` leaves all unacknowledged: engine/bus-deliveries.ts holds it and asks again
  *   3  the message is poison: the batch is halved until it is found, and it is set aside
  *   4  fenced: another coordinator owns the partition, and this one stops. The database is down:
  *      the state is forgotten, and all comes again. Anything else is poison, as in 3

@@ -10,7 +10,7 @@ import {
   type PartitionDeliveries,
   takeMessages,
   tickDeliveries,
-} from './deliveries.ts';
+} from './bus-deliveries.ts';
 import type { PartitionDependencies } from './dependencies.ts';
 import type { PartitionAnswer, PartitionMessage } from './messages.ts';
 import { createPartition, isTickDue, unload } from './partition.ts';
@@ -34,7 +34,7 @@ type RunningOptions = {
  * A running partition: its actor, the pull that feeds it, and its ticker.
  *
  * Modes: `loading` (from the database) → `loaded` (messages are held or processed, see
- * engine/deliveries.ts) → `stopped`; one that is stopped while it loads is `leaving` until then.
+ * engine/bus-deliveries.ts) → `stopped`; one that is stopped while it loads is `leaving` until then.
  *
  * Modes of its epoch: `unused` (nothing was ever sent under it) → `used` ↔ `renewing` (the
  * database's epoch may be newer than that of `lease`).

@@ -45,7 +45,7 @@ export type Person = {
 export type Caller = {
   readonly is: 'token' | 'session' | 'connector' | 'operator';
   readonly organisation: Organisation;
-  /** Null for the operator. */
+  /** Null for the operator, and for a ping key. */
   readonly user: string | null;
   readonly role: Role;
   readonly scope: Scope;

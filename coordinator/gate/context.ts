@@ -52,7 +52,7 @@ export function differences(before: Values | undefined, after: Values | undefine
 
 /** What every handler gets. */
 export type Context = {
-  /** Writes run in one transaction; reads use the pool. */
+  /** Writes, and calls of visitors, run in one transaction; other reads use the pool. */
   readonly sql: Queryable;
   readonly now: number;
   readonly with: GateDependencies;

@@ -12,7 +12,7 @@ import { idempotencyRecordOf, type SecretsAtRest } from '../secrets/at-rest.ts';
 import type { Answered } from './bind.ts';
 import { lockOrganisation, lockOrganisationForCall, type OrganisationRow } from './records.ts';
 
-/** What happens to a call that names a key, so that the repeated call does nothing again. Pure. */
+/** What happens to a call that names a key, so that the repeated call does nothing again. */
 
 export const idempotencyKeptMs = 86_400_000;
 

@@ -13,9 +13,12 @@ export function deadLink(): Refusal {
  */
 export type AccessRule = Pick<Operation, 'access' | 'does' | 'body' | 'whileEnding'>;
 
+/** How long a password (or its replacement) counts for dangerous operations. */
+const provenMs = 15 * 60_000;
+
 /** Whether the user proved their identity recently enough for a dangerous operation. */
 export function isRecentlyProven({ proven_at }: Person, now: number): boolean {
-  return isProven(proven_at, now);
+  return now - proven_at < provenMs;
 }
 
 /** Before a dangerous operation, the user must prove their identity again. @throws Refusal. */
@@ -24,7 +27,7 @@ export function refuseUnlessProven(
   person: Person | undefined,
   now: number,
 ): void {
-  if (dangerous !== true || person === undefined || isProven(person.proven_at, now)) return;
+  if (dangerous !== true || person === undefined || isRecentlyProven(person, now)) return;
   throw new Refusal('proof_needed', 'Confirm your password to continue.');
 }
 
@@ -96,11 +99,4 @@ export function refuseUnlessAllowed(caller: Caller, operation: Operation, now: n
   if (refusal) throw refusal;
   refuseWhileEnding(caller.organisation, operation);
   if (caller.is !== 'operator') refuseUnlessProven(operation, caller.person, now);
-}
-
-/** How long a password (or its replacement) counts for dangerous operations. */
-const provenMs = 15 * 60_000;
-
-export function isProven(proven_at: number, now: number): boolean {
-  return now - proven_at < provenMs;
 }

@@ -159,7 +159,7 @@ export const writePostMortem = handle(api.writePostMortem)(
     }
     if (text.length > api.longestPostMortem || !storable(text))
       throw new Refusal('note_invalid', {
-        text: `write at most ${api.longestPostMortem} characters, without NUL or broken ones.`,
+        text: `write at most ${api.longestPostMortem} characters, without NUL or half a character.`,
       });
     await insertPostMortem(sql, {
       incident,

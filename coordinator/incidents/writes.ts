@@ -10,6 +10,7 @@ import type {
   Progress,
 } from '../core/types.ts';
 import type { Queryable, Statement } from '../database/connect.ts';
+import { jsonText } from '../database/sql.ts';
 import { outcomeNumbers } from '../results/check.ts';
 
 export type IncidentWrite = {
@@ -82,16 +83,6 @@ export function putIncidents(sql: Queryable, opened: readonly string[], rows: st
         confirmed_place = excluded.confirmed_place, note = excluded.note,
       scope = excluded.scope, layer = excluded.layer, progress = excluded.progress`;
   return opened.length > 0 ? [lock, put] : [put];
-}
-
-/**
- * JSON that Postgres accepts: it stores neither NUL nor halves of surrogate pairs, and a target may
- * send both.
- */
-export function jsonText(value: unknown): string {
-  return JSON.stringify(value, (_, inside: unknown) =>
-    typeof inside === 'string' ? inside.toWellFormed().replaceAll('\u0000', '\ufffd') : inside,
-  );
 }
 
 export type EvidenceWrite = { readonly incident: string; readonly row: EvidenceRow };

@@ -1,11 +1,11 @@
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import type { Queryable } from '../database/connect.ts';
+import { jsonText } from '../database/sql.ts';
 import { type Answered, usualPauses, type Verdict } from '../deliveries/model.ts';
 import { type Outcome, retryOthersNow, type Shares } from '../deliveries/queries.ts';
 import type { Kind } from '../deliveries/sending.ts';
 import { type Figures, noFigures } from '../health/meters.ts';
-import { jsonText } from '../incidents/writes.ts';
 import { isWarning } from './kinds/text.ts';
 import {
   type ChannelConfig,
@@ -133,7 +133,7 @@ export function alertKind(deps: AlertDependencies): Kind<ClaimedMessage> {
     claimMs,
     shares,
     pauses: usualPauses,
-    endsWithStart: setUpFailures,
+    retriedOnStart: setUpFailures,
     keepsAll: true,
     receivers: (sql) => sql`
       select id, case when kind = 'email' then 'mail' else coalesce(host, id::text) end as host,

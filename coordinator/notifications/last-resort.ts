@@ -2,8 +2,7 @@ import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import { type NewMail, postMails } from '../account-mail/queries.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
-import { inTransaction } from '../database/sql.ts';
-import { jsonText } from '../incidents/writes.ts';
+import { inTransaction, jsonText } from '../database/sql.ts';
 import {
   fullBucket,
   gather,

@@ -2,8 +2,8 @@ import type { Starts } from '../../shared/actor/supervisor.ts';
 import type { Log } from '../../shared/base/log.ts';
 import { createSending, type SendingDependencies } from '../deliveries/sending.ts';
 import type { Results } from '../results/reading.ts';
+import { type AlertDependencies, alertKind } from './alert-sending.ts';
 import { createComposer } from './compose.ts';
-import { type AlertDependencies, alertKind } from './deliver.ts';
 import { createOwnerFallback } from './last-resort.ts';
 import { createPlanner } from './plan.ts';
 import type { GatheringTimes } from './warnings.ts';
@@ -14,7 +14,7 @@ import type { GatheringTimes } from './warnings.ts';
  *   1 release    a held "down" is due, and no maintenance holds it (rule 25)      release.ts
  *   2 plan       a step for each channel that includes the monitor (rule 30)      plan.ts
  *   3 compose    one message for each channel, as its bucket allows (rule 32)     compose.ts
- *   4 deliver    an attempt, and another until one is answered for good (rule 31) deliver.ts
+ *   4 deliver    an attempt, and another until one is answered for good (rule 31) ../deliveries
  *   5 fall back  the owners are mailed when no channel took a "down" (rule 38)    last-resort.ts
  *
  * The owner of a monitor's partition releases; any coordinator does the rest. Each step takes the

@@ -11,7 +11,7 @@ import {
   settle,
 } from '../core/alerts.ts';
 import type { Queryable, Sql, Statement } from '../database/connect.ts';
-import { jsonText } from '../incidents/writes.ts';
+import { jsonText } from '../database/sql.ts';
 import { coverOfMonitors } from '../maintenance/queries.ts';
 
 /**

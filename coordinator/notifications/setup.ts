@@ -6,6 +6,7 @@ import { type Config, dkimOf } from '../config.ts';
 import type { Sql } from '../database/connect.ts';
 import { type Figures, noFigures } from '../health/meters.ts';
 import { channelSecretsOf, type SecretsAtRest } from '../secrets/at-rest.ts';
+import { classOf } from './alert-sending.ts';
 import {
   type ChannelsPart,
   hostOf,
@@ -13,7 +14,6 @@ import {
   readChannelConfig,
   splitChannelConfig,
 } from './channels.ts';
-import { classOf } from './deliver.ts';
 import { channelKinds, kindOf } from './kinds/index.ts';
 import { createAlertLinks, createVapidPair } from './links.ts';
 import type { MessageLinks, Notification } from './message.ts';

@@ -164,7 +164,7 @@ function contentOf(
     },
   );
   const sorted = monitors.toSorted(
-    (a, b) => a.event.length - b.event.length || a.name.localeCompare(b.name, 'en'),
+    (a, b) => a.event.localeCompare(b.event, 'en') || a.name.localeCompare(b.name, 'en'),
   );
   return {
     event: sorted[0]?.event ?? 'warning',

@@ -64,7 +64,7 @@ export const keepOrganisation = handle(frame.keepOrganisation)(async (context) =
   if (organisation.ends_at === null)
     throw new Refusal(
       'organisation_not_ending',
-      `Nobody wants ${organisation.name} to be deleted.`,
+      `${organisation.name} is not scheduled for deletion.`,
     );
   const endsAt = new Date(organisation.ends_at);
   const resumed = await undoEnding(sql, organisation.id, new Date(now));

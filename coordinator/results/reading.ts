@@ -72,7 +72,7 @@ type Wanted = {
   readonly chunks: number;
 };
 
-/** A day's: as far back as a monitor whose checks are all `unknown` is asked for its last verdict. */
+/** As far back as a monitor whose checks are all `unknown` is asked for its last verdict: at least six hours, where an hour takes four. */
 const mostChunks = 24;
 /** Monitors that are read in one statement. */
 const atOnce = 1_000;

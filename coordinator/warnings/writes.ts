@@ -3,7 +3,7 @@ import { isWarningCode } from '../../shared/checks/warnings.ts';
 import type { Effect, HeldWarning } from '../core/types.ts';
 import { maxTold, toldAs } from '../core/warnings.ts';
 import type { Queryable, Statement } from '../database/connect.ts';
-import { jsonText } from '../incidents/writes.ts';
+import { jsonText } from '../database/sql.ts';
 
 /** The engine's side of warnings (rule 44): rows as the core decided them. */
 

@@ -75,9 +75,12 @@ export async function watchBusEndpoints(
     );
     bus = found.flat();
   };
-  // The last known addresses stay blocked.
+  // When a later tick fails, the last known addresses stay blocked.
   await resolve().catch((error: unknown) =>
-    log.warn({ err: error }, 'could not resolve the bus; its last known address stays blocked'),
+    log.warn(
+      { err: error },
+      'could not resolve the address of the bus; it is blocked once it is known',
+    ),
   );
   supervisor.ticker('bus addresses', { everyMs, tick: resolve });
   return { bus: () => bus, own: () => own };

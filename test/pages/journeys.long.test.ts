@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createMailer } from '../../coordinator/account-mail/delivery.ts';
+import { createMailer } from '../../coordinator/account-mail/mail-sending.ts';
 import type { MailTemplate } from '../../coordinator/account-mail/sender.ts';
 import type { App } from '../../coordinator/app.ts';
 import { createSignInLink } from '../../coordinator/people/contract.ts';

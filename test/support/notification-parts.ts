@@ -5,8 +5,8 @@
 
 import type { Sql } from '../../coordinator/database/connect.ts';
 import { createSending } from '../../coordinator/deliveries/sending.ts';
+import { alertKind } from '../../coordinator/notifications/alert-sending.ts';
 import { createComposer } from '../../coordinator/notifications/compose.ts';
-import { alertKind } from '../../coordinator/notifications/deliver.ts';
 import { kindOf as kindOfProduct } from '../../coordinator/notifications/kinds/index.ts';
 import type {
   ChannelKind,

@@ -173,10 +173,7 @@ const failures: Readonly<Record<SendFailure, string>> = {
 const forGood: readonly SendFailure[] = ['bad_address'];
 
 /** What ends when the operator sets it up: then what waits for it is sent (rule 4). */
-export const setUpFailures: readonly string[] = [
-  failures.mail_not_set_up,
-  failures.push_not_set_up,
-];
+export const setUpFailures: readonly SendFailure[] = ['mail_not_set_up', 'push_not_set_up'];
 
 export function judgeFailure(failure: SendFailure): Extract<Verdict, { readonly words: string }> {
   return {

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createMailer } from '../../../coordinator/account-mail/delivery.ts';
+import { createMailer } from '../../../coordinator/account-mail/mail-sending.ts';
 import { postMail } from '../../../coordinator/account-mail/queries.ts';
 import type { Sending } from '../../../coordinator/deliveries/sending.ts';
 import type { Outgoing } from '../../../coordinator/notifications/kinds/types.ts';
@@ -11,7 +11,7 @@ import {
   insertDeliveries,
   insertWebhook,
 } from '../../../coordinator/status-pages/webhook-queries.ts';
-import { createWebhookSending } from '../../../coordinator/webhooks/delivery.ts';
+import { createWebhookSending } from '../../../coordinator/webhooks/event-sending.ts';
 import { insertWebhook as insertEventWebhook } from '../../../coordinator/webhooks/queries.ts';
 import { sealWebhook } from '../../../coordinator/webhooks/secrets.ts';
 import { newId } from '../../../shared/base/crypto.ts';

@@ -5,7 +5,7 @@ import {
   openDeliveries,
   takeMessages,
   tickDeliveries,
-} from '../../../coordinator/engine/deliveries.ts';
+} from '../../../coordinator/engine/bus-deliveries.ts';
 import type { PartitionAnswer } from '../../../coordinator/engine/messages.ts';
 import { usualTiming } from '../../../coordinator/engine/timing.ts';
 import { newId } from '../../../shared/base/crypto.ts';

@@ -1,6 +1,6 @@
 import { argon2Sync, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createMailer } from '../../../coordinator/account-mail/delivery.ts';
+import { createMailer } from '../../../coordinator/account-mail/mail-sending.ts';
 import { createMailSender, type MailSender } from '../../../coordinator/account-mail/sender.ts';
 import type { Sending } from '../../../coordinator/deliveries/sending.ts';
 import { createUser } from '../../../coordinator/organisations/contract.ts';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { forgetSettled } from '../../../coordinator/deliveries/queries.ts';
 import type { Sending } from '../../../coordinator/deliveries/sending.ts';
 import { createSender } from '../../../coordinator/notifications/transport.ts';
-import { createWebhookSending } from '../../../coordinator/webhooks/delivery.ts';
+import { createWebhookSending } from '../../../coordinator/webhooks/event-sending.ts';
 import { createEvent, listEvents } from '../../../shared/api/events.ts';
 import { createGroup } from '../../../shared/api/groups.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createMailer } from '../../../../coordinator/account-mail/delivery.ts';
+import { createMailer } from '../../../../coordinator/account-mail/mail-sending.ts';
 import type { MailTemplate } from '../../../../coordinator/account-mail/sender.ts';
 import type { Sending } from '../../../../coordinator/deliveries/sending.ts';
 import { notifySubscribers } from '../../../../coordinator/status-pages/public/subscribing.ts';
