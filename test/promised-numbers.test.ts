@@ -57,6 +57,7 @@ const api: readonly Row[] = [
   ['what was deleted can be restored, in days', 'monitors/trash-queries', 'trashDays', 7],
   ['tries of an import an hour', 'imports/operations', 'triesAnHour', 20],
   ['an import can be undone', 'imports/contract', 'undoMs', hour],
+  ['a change of several monitors can be undone', 'monitors/bulk', 'undoneWithinMs', minute],
   ['a document of an import', 'imports/contract', 'maxDocumentBytes', 2 * kib * kib],
   ['bytes of a config', '../shared/checks/config', 'maxBytes', 16 * kib],
 ];
@@ -79,8 +80,8 @@ const notifications: readonly Row[] = [
   ['a monitor is steady again after', 'notifications/policy', 'steadyMs', 15 * minute],
   ['a reminder, in seconds at least', 'notifications/policy', 'shortestReminder_s', 60],
   ['tests of channels an hour', 'notifications/queries', 'maxAnHour', 10],
-  ['messages on their way to a channel', 'notifications/deliver', 'shares.subject', 2],
-  ['events on their way to a webhook', 'webhooks/delivery', 'shares.subject', 4],
+  ['messages on their way to a channel', 'notifications/alert-sending', 'shares.subject', 2],
+  ['events on their way to a webhook', 'webhooks/event-sending', 'shares.subject', 4],
   ['a message to a receiver takes', 'notifications/transport', 'usualLimitMs', 10 * second],
   ['an event to a webhook takes', 'notifications/setup', 'eventLimitMs', 15 * second],
   ['events sent again an hour', 'webhooks/operations', 'resendsAnHour', 60],
@@ -102,6 +103,7 @@ const statusPages: readonly Row[] = [
   ['bytes of a logo', 'status-pages/model', 'largestLogo', 100 * kib],
   ['days of the strips', 'status-pages/public/snapshot', 'pageDays', 90],
   ['a page is as fresh as', 'status-pages/public/publishing', 'freshMs', 0, 4 * second],
+  ['webhooks of a page', 'status-pages/public/webhooks', 'maxWebhooks', 100],
 ];
 
 const kept: readonly Row[] = [
