@@ -85,7 +85,7 @@ const leftOut = [
   },
   {
     what: 'results',
-    why: 'Single results are kept for some days only, and `GET /api/v1/monitors/{id}/checks` lists them; the figures of each hour are in response_percentiles or response_times, of the last days in both.',
+    why: 'Single results are kept for some days only, and `GET /api/v1/monitors/{id}/checks` lists them; the figures of each hour are in response_percentiles and response_times.',
   },
   {
     what: 'sessions, second factors and passkeys of members',
