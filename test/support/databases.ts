@@ -72,7 +72,7 @@ export const createFickleDatabase = async (
 };
 
 const ofTheEngine = [
-  'results',
+  'journal',
   'watermarks',
   'incidents',
   'incident_evidence',

@@ -20,7 +20,7 @@ export type Fed = {
 const maxMonitors = 200_000;
 /** Fewer would be too few to tell; monitors get several then. */
 const minResults = 100_000;
-const forms = ['results', 'journal', 'chunks'];
+const forms = ['journal', 'chunks'];
 
 /** Results as fast as the coordinator takes them, beside the real checks. */
 export const feed = async ({ network, coordinator, sql }: Rig): Promise<Fed> => {
