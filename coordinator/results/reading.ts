@@ -2,6 +2,7 @@ import type { Log } from '../../shared/base/log.ts';
 import type { Interval } from '../../shared/base/time.ts';
 import type { Outcome } from '../../shared/checks/result.ts';
 import type { Queryable } from '../database/connect.ts';
+import { limited } from '../database/sql.ts';
 import { type Check, unionOf } from './check.ts';
 import { hourMs, hourOf, quarterMs, readChunk } from './chunk.ts';
 import { createHourlyMeans, type HourlyMeans } from './hourly-means.ts';
@@ -254,11 +255,6 @@ function newestChunks(
         from (select * from chunks c where c.monitor_key = w.key
           and c.at > ${new Date(since - hourMs)}
           order by c.at desc ${limited(sql, limit)}) c) h`;
-}
-
-/** A literal of the statement: with a parameter it would be planned again each time. */
-function limited(sql: Queryable, limit: number) {
-  return sql`limit ${sql.unsafe(String(limit))}`;
 }
 
 /** What is damaged is read often, and reported once. */
