@@ -1,9 +1,10 @@
+import type { Roster } from '../../shared/checks/assignment.ts';
 import { createDraft, type Draft, placeIn, progress, progressLightly } from './draft.ts';
-import { isVoid, onPing } from './heartbeat.ts';
-import { close, countAcross, lapse, notes, raise, reschedule } from './incident.ts';
+import { onPing } from './heartbeat.ts';
+import { close, countAcross, lapse, lapsesAt, notes, raise, reschedule } from './incident.ts';
 import { allowedSilence, cover, gapNoticed, passTime } from './ledger.ts';
 import { onDeleted, onEdited, onPaused, onQuarantined, onResumed } from './lifecycle.ts';
-import { observationOf, remembersOf, withObservation } from './observations.ts';
+import { isDoubted, observationOf, remembersOf, withObservation } from './observations.ts';
 import {
   failWhileDown,
   failWhileVerifying,
@@ -11,9 +12,9 @@ import {
   passWhileDown,
   passWhileVerifying,
 } from './outage.ts';
+import { isAside, sideOf, vantageOf } from './places.ts';
 import { askAgain, askFirst, nextSample, slowSampling } from './rechecks.ts';
-import { isDoubted, retimeIncident } from './retime.ts';
-import { isAside, sideOf, vantageOf } from './sides.ts';
+import { retimeIncident } from './retime.ts';
 import type {
   Decision,
   Incident,
@@ -29,7 +30,9 @@ import {
   countsAs,
   deciding,
   isOfLastDown,
+  isVoid,
   mayCheck,
+  reachOf,
   see,
   sideReach,
   tallyOf,
@@ -44,12 +47,12 @@ import { notePlaces, noteWarnings } from './warnings.ts';
  * result decide() only moves three numbers. This file recognizes the case from those numbers alone;
  * a test checks that the two never disagree.
  */
-export type RoutinePass = Pick<
+type RoutinePass = Pick<
   Watched,
   'kind' | 'interval_ms' | 'timeout_ms' | 'continents' | 'probe' | 'places' | 'inside_counts'
 >;
 
-export type RoutineTimes = Pick<Watched, 'config_version' | 'created_at' | 'paused_at'> & {
+type RoutineTimes = Pick<Watched, 'config_version' | 'created_at' | 'paused_at'> & {
   readonly clock: number;
   readonly covered_until: number;
   readonly decides_from: number;
@@ -101,13 +104,29 @@ export function tickOfRoutine(covered_until: number): number {
   return covered_until + gapNoticed;
 }
 
+/** When the state needs its next tick; null: only an event can change it. */
+export function nextTick(state: MonitorState, network: Roster): number | null {
+  const { watched, incident, gaps, covered_until, restored, clock } = state;
+  if (watched.paused_at !== null) return null;
+  const times: number[] = gaps.at(-1)?.to === null ? [] : [covered_until + gapNoticed];
+  if (incident) {
+    const { sampling, asked_at } = incident.progress;
+    if (restored || (incident.confirmed_at === null && asked_at === 0 && incident.seen !== null))
+      times.push(clock);
+    if (sampling.next_at !== null) times.push(sampling.next_at);
+    if (incident.confirmed_at === null)
+      times.push(lapsesAt({ state, reach: reachOf(watched, network) }, incident));
+  }
+  return times.length === 0 ? null : Math.min(...times);
+}
+
 /**
  * The core: what an event means for a monitor. It is pure: time, network and new ids come in
  * `moment`. Nearly every event is a result of a check:
  *
  *   1 usable     ok or fail, of a probe that is believed (rules 1, 16 and 20)    views.ts
  *   2 matrix     an answer to the first recheck is evidence (rule 15)
- *   + aside      of the side that does not decide only the view moves            sides.ts
+ *   + aside      of the side that does not decide only the view moves            places.ts
  *   3 cover      time is observed; a late result fills a gap (rule 22)           ledger.ts
  *   4 may decide of this config, and of a probe that may check it (rules 3, 18)  views.ts
  *   5 retime     a late result retimes the open incident (rule 3)                retime.ts

@@ -11,13 +11,7 @@ import {
 } from './incident.ts';
 import { cover } from './ledger.ts';
 import { nothingKnown } from './observations.ts';
-import {
-  type Failure,
-  heartbeatParams,
-  type Incident,
-  type SeenPing,
-  type SeenResult,
-} from './types.ts';
+import { type Failure, heartbeatParams, type Incident, type SeenPing } from './types.ts';
 import { deciding } from './views.ts';
 
 /**
@@ -323,18 +317,4 @@ function withOwnReport(draft: Draft, incident: Incident, { began_at, at }: SeenP
   return isSooner
     ? confirm(draft, { ...moved, confirmed_at: null, confirmed: null }, null, at)
     : moved;
-}
-
-/**
- * A failure judged from a ping older than the newest known good one: its probe had not received
- * that one.
- */
-export function isVoid({ outcome, cause }: SeenResult, beat_at: number | null): boolean {
-  if (beat_at === null || outcome !== 'fail') return false;
-  const { [heartbeatParams.after]: after, [heartbeatParams.deadline]: deadline } =
-    cause?.params ?? {};
-  return (
-    (typeof after === 'number' && after < beat_at) ||
-    (typeof deadline === 'number' && deadline < beat_at)
-  );
 }

@@ -3,8 +3,8 @@ import type { Place } from '../../shared/checks/places.ts';
 import type { Cause, Layer } from '../../shared/checks/result.ts';
 import { type Draft, keepEvidence, progress, put } from './draft.ts';
 import { knownAtOpening, observationBy } from './observations.ts';
+import { countApart, sideOf, vantageOf } from './places.ts';
 import { nextSample } from './rechecks.ts';
-import { countApart, sideOf, vantageOf } from './sides.ts';
 import type { Failure, Incident, ObservingProbe, ProbeView, Progress, Scope } from './types.ts';
 import { sideReach, tallyOf, viewOf } from './views.ts';
 

@@ -1,9 +1,8 @@
-import type { Roster } from '../../shared/checks/assignment.ts';
 import type { Draft } from './draft.ts';
-import { close, lapsesAt, notes } from './incident.ts';
-import { allowedSilence, forgetFrom, gapNoticed } from './ledger.ts';
+import { close, notes } from './incident.ts';
+import { allowedSilence, forgetFrom } from './ledger.ts';
 import { observationOf, observationsAfterRestart, withoutProbe } from './observations.ts';
-import { isAside } from './sides.ts';
+import { isAside } from './places.ts';
 import type {
   Checkpoint,
   Incident,
@@ -12,7 +11,7 @@ import type {
   SeenResult,
   Watched,
 } from './types.ts';
-import { mayCheck, reachOf, see, tallyOf } from './views.ts';
+import { mayCheck, see, tallyOf } from './views.ts';
 import { noWarnings, withoutWarningsOf } from './warnings.ts';
 
 /** What happens to the monitor itself while it is monitored (rules 16 and 17). */
@@ -109,22 +108,6 @@ export function onQuarantined(draft: Draft, at: number, probe: string): void {
     incident.seen?.probe === probe &&
     tallyOf(draft, incident.seen).failing.length === 0;
   if (incident && alone) close(draft, incident, at, notes.quarantined, 'closed');
-}
-
-/** When the state needs its next tick; null: only an event can change it. */
-export function nextTick(state: MonitorState, network: Roster): number | null {
-  const { watched, incident, gaps, covered_until, restored, clock } = state;
-  if (watched.paused_at !== null) return null;
-  const times: number[] = gaps.at(-1)?.to === null ? [] : [covered_until + gapNoticed];
-  if (incident) {
-    const { sampling, asked_at } = incident.progress;
-    if (restored || (incident.confirmed_at === null && asked_at === 0 && incident.seen !== null))
-      times.push(clock);
-    if (sampling.next_at !== null) times.push(sampling.next_at);
-    if (incident.confirmed_at === null)
-      times.push(lapsesAt({ state, reach: reachOf(watched, network) }, incident));
-  }
-  return times.length === 0 ? null : Math.min(...times);
 }
 
 /**

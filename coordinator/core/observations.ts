@@ -1,7 +1,7 @@
 import type { Roster } from '../../shared/checks/assignment.ts';
 import type { Place } from '../../shared/checks/places.ts';
 import type { Draft } from './draft.ts';
-import { isAside } from './sides.ts';
+import { isAside, vantageOf } from './places.ts';
 import type {
   Failure,
   Incident,
@@ -197,6 +197,23 @@ export function observationsAfterRestart(
 
 export function remembersOf(incident: Incident, at: number): boolean {
   return incident.seen !== null && at <= retimedUntil(incident);
+}
+
+/**
+ * Whether, as late results show, one of the two confirming places had passed by then. The next
+ * failure then retimes the incident (rule 3).
+ */
+export function isDoubted(
+  { seen, confirmed, confirmed_at }: Incident,
+  { observations, watched }: Pick<MonitorState, 'observations' | 'watched'>,
+): boolean {
+  if (seen === null || confirmed === null || confirmed_at === null) return false;
+  const hadPassed = (probe: ObservingProbe): boolean =>
+    observations.findLast(
+      ({ at, from }) =>
+        at <= confirmed_at && vantageOf(watched, from) === vantageOf(watched, probe),
+    )?.ok === true;
+  return hadPassed(seen) || hadPassed(confirmed);
 }
 
 /** Observations up to then count no more once their probe is quarantined. */

@@ -2,8 +2,8 @@ import type { Place } from '../../shared/checks/places.ts';
 import { ask, type Draft, keepEvidence, progress, progressLightly, put } from './draft.ts';
 import { begun, close, confirm, count, isOfSide, notes, open, raise } from './incident.ts';
 import { failureAt } from './observations.ts';
+import { areApart, countApart, vantageOf } from './places.ts';
 import { askAgain, askFirst, askRecovery, samplingStep } from './rechecks.ts';
-import { areApart, countApart, vantageOf } from './sides.ts';
 import type { Incident, ObservingProbe, ProbeView, SeenResult } from './types.ts';
 import {
   deciding,

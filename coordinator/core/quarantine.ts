@@ -1,5 +1,5 @@
 import type { Continent } from '../../shared/base/continents.ts';
-import { sideOf } from './sides.ts';
+import { sideOf } from './places.ts';
 import type { MonitorState, ProbeView, SeenResult } from './types.ts';
 import { type Reach, tally } from './views.ts';
 

@@ -3,7 +3,7 @@ import { nextTurn, type Placed, placesOf, probeOf, turns } from '../../shared/ch
 import { isPrivatePlace, type Place } from '../../shared/checks/places.ts';
 import type { Cause } from '../../shared/checks/result.ts';
 import { ask, type Draft, progressLightly } from './draft.ts';
-import { isAside, vantageOf } from './sides.ts';
+import { isAside, vantageOf } from './places.ts';
 import type {
   Incident,
   MonitorState,

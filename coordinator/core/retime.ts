@@ -1,7 +1,7 @@
 import { type Draft, keepEvidence, put } from './draft.ts';
 import { close, confirm, layerOf, notes, open, scopeOf, unobservedAt } from './incident.ts';
-import { failureAt } from './observations.ts';
-import { sideOf, vantageOf } from './sides.ts';
+import { failureAt, isDoubted } from './observations.ts';
+import { sideOf, vantageOf } from './places.ts';
 import type {
   Incident,
   MonitorState,
@@ -273,21 +273,4 @@ function begins(
 
 function union<Item>(some: readonly Item[], more: readonly Item[]): readonly Item[] {
   return [...new Set([...some, ...more])];
-}
-
-/**
- * Whether, as late results show, one of the two confirming places had passed by then. The next
- * failure then retimes the incident (rule 3).
- */
-export function isDoubted(
-  { seen, confirmed, confirmed_at }: Incident,
-  { observations, watched }: Pick<MonitorState, 'observations' | 'watched'>,
-): boolean {
-  if (seen === null || confirmed === null || confirmed_at === null) return false;
-  const hadPassed = (probe: ObservingProbe): boolean =>
-    observations.findLast(
-      ({ at, from }) =>
-        at <= confirmed_at && vantageOf(watched, from) === vantageOf(watched, probe),
-    )?.ok === true;
-  return hadPassed(seen) || hadPassed(confirmed);
 }

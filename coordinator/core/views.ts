@@ -4,8 +4,16 @@ import { ableToCheck, placeFor, placesOf } from '../../shared/checks/placement.t
 import { isPrivatePlace, type Place, publicPlace } from '../../shared/checks/places.ts';
 import type { Outcome } from '../../shared/checks/result.ts';
 import { allowedSilence } from './ledger.ts';
-import { failsSince, newestPass, regionalPlaces } from './regional.ts';
-import { countApart, countSites, countsBefore, sideOf, vantageOf } from './sides.ts';
+import {
+  countApart,
+  countSites,
+  countsBefore,
+  failsSince,
+  newestPass,
+  regionalPlaces,
+  sideOf,
+  vantageOf,
+} from './places.ts';
 import {
   type Failure,
   heartbeatParams,
@@ -99,7 +107,7 @@ export function beganAt({ at, cause }: Pick<SeenResult, 'at' | 'cause'>): number
  * F and P of the rules, as views: one for each continent, or private place, that has seen the
  * monitor within two of its turns before `time`.
  */
-export type Tally = {
+type Tally = {
   readonly failing: readonly ProbeView[];
   readonly passing: readonly ProbeView[];
 };
@@ -173,7 +181,7 @@ export function newestOf(
  * A start further than this in the future is a fault of the probe's clock, not of the target (rule
  * 1).
  */
-export const clockTolerance = 5_000;
+const clockTolerance = 5_000;
 
 /**
  * How a result counts when it is decided at `now`: unknown if its probe is quarantined or its clock
@@ -185,6 +193,20 @@ export function countsAs(
   now: number,
 ): Outcome {
   return quarantined || at > now + clockTolerance ? 'unknown' : outcome;
+}
+
+/**
+ * A failure judged from a ping older than the newest known good one: its probe had not received
+ * that one.
+ */
+export function isVoid({ outcome, cause }: SeenResult, beat_at: number | null): boolean {
+  if (beat_at === null || outcome !== 'fail') return false;
+  const { [heartbeatParams.after]: after, [heartbeatParams.deadline]: deadline } =
+    cause?.params ?? {};
+  return (
+    (typeof after === 'number' && after < beat_at) ||
+    (typeof deadline === 'number' && deadline < beat_at)
+  );
 }
 
 /**
@@ -253,7 +275,7 @@ function atMost(at: number | null, now: number): number | null {
 }
 
 /** Of the places of one side: what rules 9, 12 and 14 need to know of the network. */
-export type SideReach = {
+type SideReach = {
   /** Continents, or private places, that can check it now. */
   readonly able: readonly Place[];
   /** How many of them could not fail together. */
@@ -294,7 +316,7 @@ export function deciding(reach: Reach): readonly Place[] {
  */
 const heartbeatTurn = 60_000;
 
-export type Watching = Pick<
+type Watching = Pick<
   Watched,
   | 'id'
   | 'kind'

@@ -2,8 +2,7 @@ import { isContinent } from '../../shared/base/continents.ts';
 import { causeSentence } from '../../shared/checks/causes.ts';
 import { isWarningCode, type WarningCode } from '../../shared/checks/warnings.ts';
 import type { Draft } from './draft.ts';
-import { failsItselfSince, placesOf, type SeenPlace } from './regional.ts';
-import { countApart, sideOf } from './sides.ts';
+import { countApart, failsItselfSince, placesOf, type SeenPlace, sideOf } from './places.ts';
 import type { HeldWarning, SeenResult, WarningView, Watched } from './types.ts';
 import { mayCheck, reachOf } from './views.ts';
 

@@ -1,6 +1,7 @@
 import { createShared } from '../../shared/base/async.ts';
+import { nextTick } from '../core/decide.ts';
 import { maxClosed } from '../core/incident.ts';
-import { nextTick, restore } from '../core/lifecycle.ts';
+import { restore } from '../core/lifecycle.ts';
 import { maxObservations, observedIn } from '../core/observations.ts';
 import type { Incident, ObservingProbe, SeenResult } from '../core/types.ts';
 import { noWarnings } from '../core/warnings.ts';
@@ -20,8 +21,8 @@ import { openWarnings } from '../warnings/writes.ts';
 import { unpack } from './checkpoint.ts';
 import type { PartitionDependencies } from './dependencies.ts';
 import { createMonitors } from './monitor-memory.ts';
-import type { Lease } from './queries.ts';
 import {
+  type Lease,
   lastPauses,
   type MonitorRow,
   monitorsOfPartition,

@@ -12,7 +12,7 @@ import type { ReceiptMessage } from '../../shared/bus/messages.ts';
 import { subjects } from '../../shared/bus/subjects.ts';
 import type { Result } from '../../shared/checks/result.ts';
 import { byStart } from '../core/backlog.ts';
-import { nextTick } from '../core/lifecycle.ts';
+import { nextTick } from '../core/decide.ts';
 import type { SeenResult } from '../core/types.ts';
 import { countsAs, mayCheck } from '../core/views.ts';
 import type { RefusedReason } from '../health/refusals.ts';

@@ -37,12 +37,14 @@ export type Figures = {
   readonly told: (kind: string, verdict: string, lateMs: number) => void;
 };
 
+const nothing = () => undefined;
+
 export const noFigures: Figures = {
-  committed: () => undefined,
-  checkpointed: () => undefined,
-  gaveUp: () => undefined,
-  took: () => undefined,
-  refused: () => undefined,
-  asked: () => undefined,
-  told: () => undefined,
+  committed: nothing,
+  checkpointed: nothing,
+  gaveUp: nothing,
+  took: nothing,
+  refused: nothing,
+  asked: nothing,
+  told: nothing,
 };

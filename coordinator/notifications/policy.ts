@@ -4,6 +4,97 @@ import { type Interval, union } from '../../shared/base/time.ts';
 import { type Hours, withinHours } from './hours.ts';
 
 /**
+ * Which alerts an incident causes (rules 25 and 28). A "down" is one row for each channel. A row is
+ * held while it is due later or inside cover, then due, then sent; it is dropped when the outage is
+ * over before it was due. A "was_down" is due from the beginning.
+ */
+export type AlertEvent = 'down' | 'up' | 'closed' | 'was_down';
+export type AlertState = 'held' | 'due' | 'sent' | 'dropped';
+export type Alert = {
+  readonly event: AlertEvent;
+  readonly channel: string;
+  readonly state: AlertState;
+  /**
+   * Of a down: confirmed_at + alert_after_s, whatever the cover. Of the others: when the incident
+   * ended.
+   */
+  readonly due_at: number;
+};
+
+/**
+ * The "down" rows of a confirmed incident, held until release() finds them due: one for each
+ * channel, however often this runs (rule 28). When it runs again, the incident was retimed: held
+ * rows get the new due time, sent rows stay.
+ */
+export function downs(
+  rows: readonly Alert[],
+  channels: readonly string[],
+  due_at: number,
+): Alert[] {
+  return rows.length > 0
+    ? rows
+        .filter((row) => row.event === 'down' && row.state === 'held' && row.due_at !== due_at)
+        .map((row) => ({ ...row, due_at }))
+    : channels.map((channel) => ({ event: 'down', channel, state: 'held', due_at }));
+}
+
+/**
+ * The rows of an outage that became known when it was over (rule 4). They are due: whether something
+ * held it to its end is decided for each channel.
+ */
+export function late(rows: readonly Alert[], channels: readonly string[], due_at: number): Alert[] {
+  return rows.length > 0
+    ? []
+    : channels.map((channel) => ({ event: 'was_down', channel, state: 'due', due_at }));
+}
+
+/**
+ * Whether what we know of an incident is current, so that its "down" may leave. While a partition's
+ * past is being decided after an absence, the outage may be over (rule 4). What the target itself
+ * reported need not wait for that.
+ */
+export function mayNotify(is: {
+  readonly isPastDecided: boolean;
+  readonly isSaidByTarget: boolean;
+}): boolean {
+  return is.isPastDecided || is.isSaidByTarget;
+}
+
+type Release = { readonly is: 'due' } | { readonly is: 'held'; readonly until: number };
+
+/**
+ * Whether a held "down" may leave now: it is due and the monitor is not covered. Otherwise, when to
+ * ask again. It uses the current cover before each attempt to send, so a window that was made,
+ * moved by its group or deleted meanwhile counts.
+ */
+export function release(due_at: number, cover: readonly Interval[], now: number): Release {
+  const time = Math.max(due_at, now);
+  const inside = union(cover).find(({ from, to }) => from <= time && time < to);
+  if (inside) return { is: 'held', until: inside.to };
+  return due_at <= now ? { is: 'due' } : { is: 'held', until: due_at };
+}
+
+/**
+ * The incident has ended: held rows are dropped, and exactly the channels that accepted its "down"
+ * are notified. A held row that was due before the end, while nobody knew whether it lasted, is told
+ * late (rule 4). Returns changed and new rows.
+ */
+export function settle(rows: readonly Alert[], event: 'up' | 'closed', at: number): Alert[] {
+  if (rows.some((row) => row.event !== 'down')) return [];
+  const dropped = rows
+    .filter((row) => row.state === 'held')
+    .map((row): Alert => ({ ...row, state: 'dropped' }));
+  const missed =
+    event === 'up' ? rows.filter((row) => row.state === 'held' && row.due_at < at) : [];
+  const took = rows.filter((row) => row.state === 'due' || row.state === 'sent');
+  return [
+    ...dropped,
+    ...missed.map((row): Alert => ({ ...row, event: 'was_down', state: 'due' })),
+    ...took.map(({ channel }): Alert => ({ event, channel, state: 'due', due_at: at })),
+  ];
+}
+
+/**
  * The bucket of a channel (rule 32). Two messages leave at once. What comes due after them is
  * gathered, for longer the more there was: it leaves together when nothing came for a while, or
  * when its oldest part has waited for long enough.
@@ -16,7 +107,7 @@ export type Bucket = {
   readonly newest: number | null;
 };
 
-export type Gathered =
+type Gathered =
   | { readonly is: 'leaves'; readonly bucket: Bucket }
   | { readonly is: 'waits'; readonly until: number; readonly bucket: Bucket };
 
@@ -58,7 +149,7 @@ export function gather(
  * The monitors that a channel covers: all of its organisation, or chosen ones, themselves or by
  * their group (rule 30).
  */
-export type Coverage = {
+type Coverage = {
   readonly covers: 'all' | 'chosen';
   readonly monitors: ReadonlySet<string>;
   readonly groups: ReadonlySet<string>;
@@ -78,7 +169,7 @@ export function isCovered(
 
 /** Why a channel gets no notifications, whatever it covers; undefined when it gets them. */
 export type DisabledReason = 'deleted' | 'off' | 'unproven' | 'unsubscribed';
-export type ChannelState = {
+type ChannelState = {
   readonly deleted: boolean;
   readonly enabled: boolean;
   readonly verified: boolean;
@@ -107,7 +198,7 @@ type Delivering = {
 /**
  * Why an alert would not arrive although the channel is on; undefined where nothing prevents it.
  */
-export type Obstacle = 'mail_missing' | 'failing';
+type Obstacle = 'mail_missing' | 'failing';
 
 export function obstacleOf(
   channel: Delivering & { readonly kind: string },
@@ -230,7 +321,7 @@ export function reminderAfter(reminder_s: number, n: number): number {
  * decided again, or dropped for good. It is decided afresh each time, so that changes meanwhile
  * count.
  */
-export const stepEvents = [
+const stepEvents = [
   'down',
   'up',
   'was_down',
@@ -261,7 +352,7 @@ export type Because =
   | 'never_told'
   | `channel_${DisabledReason}`;
 
-export type Step = {
+type Step = {
   readonly event: StepEvent | WarningEvent;
   /** When the event became due for all channels. */
   readonly due_at: number;

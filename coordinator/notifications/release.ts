@@ -1,5 +1,8 @@
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
+import type { Queryable, Sql, Statement } from '../database/connect.ts';
+import { jsonText } from '../database/sql.ts';
+import { coverOfMonitors } from '../maintenance/queries.ts';
 import {
   type Alert,
   type AlertEvent,
@@ -9,10 +12,7 @@ import {
   mayNotify,
   release,
   settle,
-} from '../core/alerts.ts';
-import type { Queryable, Sql, Statement } from '../database/connect.ts';
-import { jsonText } from '../database/sql.ts';
-import { coverOfMonitors } from '../maintenance/queries.ts';
+} from './policy.ts';
 
 /**
  * The notification that a decision asks for. A "down" waits in the table until it is due; an "up"

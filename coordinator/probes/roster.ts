@@ -8,7 +8,7 @@ import { streams, subjects } from '../../shared/bus/subjects.ts';
 import type { Roster, RosterProbe } from '../../shared/checks/assignment.ts';
 import { endsSilenceOfAll, type LatestPresence } from '../core/backlog.ts';
 import { lostAfter } from '../core/outage.ts';
-import { siteOf } from '../core/sides.ts';
+import { siteOf } from '../core/places.ts';
 import type { ObservingProbe } from '../core/types.ts';
 import type { Sql } from '../database/connect.ts';
 import type { Timing } from '../engine/timing.ts';

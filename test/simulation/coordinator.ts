@@ -1,7 +1,8 @@
-import { type Alert, mayNotify, release } from '../../coordinator/core/alerts.ts';
-import { checkpointOf, nextTick, restore } from '../../coordinator/core/lifecycle.ts';
+import { nextTick } from '../../coordinator/core/decide.ts';
+import { checkpointOf, restore } from '../../coordinator/core/lifecycle.ts';
 import { observedIn } from '../../coordinator/core/observations.ts';
 import type { MonitorState, Watched } from '../../coordinator/core/types.ts';
+import { type Alert, mayNotify, release } from '../../coordinator/notifications/policy.ts';
 import { type Placed, probeOf } from '../../shared/checks/placement.ts';
 import type { Agenda } from './agenda.ts';
 import type { Bus, Waiting } from './bus.ts';

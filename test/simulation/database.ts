@@ -1,4 +1,3 @@
-import { type Alert, type AlertEvent, downs, late, settle } from '../../coordinator/core/alerts.ts';
 import type {
   Checkpoint,
   Effect,
@@ -15,6 +14,13 @@ import {
   coverOf,
   type Membership,
 } from '../../coordinator/maintenance/window.ts';
+import {
+  type Alert,
+  type AlertEvent,
+  downs,
+  late,
+  settle,
+} from '../../coordinator/notifications/policy.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import type { Interval } from '../../shared/base/time.ts';
 import type { Outcome } from '../../shared/checks/result.ts';

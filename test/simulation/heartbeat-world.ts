@@ -1,5 +1,5 @@
-import { decide } from '../../coordinator/core/decide.ts';
-import { checkpointOf, createState, nextTick, restore } from '../../coordinator/core/lifecycle.ts';
+import { decide, nextTick } from '../../coordinator/core/decide.ts';
+import { checkpointOf, createState, restore } from '../../coordinator/core/lifecycle.ts';
 import type { Effect, Incident, MonitorEvent, SeenResult } from '../../coordinator/core/types.ts';
 import { isLate, isMadeUpFor, seenOf } from '../../coordinator/heartbeats/ping-relay.ts';
 import type { PingRow } from '../../coordinator/heartbeats/queries.ts';

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type * as Core from '../../coordinator/core/heartbeat.ts';
+import type * as Views from '../../coordinator/core/views.ts';
 import type * as View from '../../probe/schedule/heartbeats.ts';
 import type * as Deadline from '../../shared/checks/heartbeat/state.ts';
 import type * as State from '../../shared/checks/heartbeat/state.ts';
@@ -8,6 +9,7 @@ import { makeHeartbeatStory } from './heartbeat-story.ts';
 import { liveHeartbeat } from './heartbeat-world.ts';
 
 const core = '../../coordinator/core/heartbeat.ts';
+const views = '../../coordinator/core/views.ts';
 const view = '../../probe/schedule/heartbeats.ts';
 const deadline = '../../shared/checks/heartbeat/state.ts';
 const state = '../../shared/checks/heartbeat/state.ts';
@@ -26,6 +28,7 @@ const findFault = async (
 
 afterEach(() => {
   vi.doUnmock(core);
+  vi.doUnmock(views);
   vi.doUnmock(view);
   vi.doUnmock(deadline);
   vi.doUnmock(state);
@@ -87,6 +90,11 @@ describe('what is broken is found out:', () => {
       const real = await original<typeof Core>();
       return { ...real, ...change(real) };
     });
+  const inViews = (change: (real: typeof Views) => Partial<typeof Views>) =>
+    vi.doMock(views, async (original) => {
+      const real = await original<typeof Views>();
+      return { ...real, ...change(real) };
+    });
   const inDeadline = (change: (real: typeof Deadline) => Partial<typeof Deadline>) =>
     vi.doMock(deadline, async (original) => {
       const real = await original<typeof Deadline>();
@@ -99,7 +107,7 @@ describe('what is broken is found out:', () => {
     });
 
   test.each<readonly [string, () => void]>([
-    ['a judgement from before a good beat counts', () => inCore(() => ({ isVoid: () => false }))],
+    ['a judgement from before a good beat counts', () => inViews(() => ({ isVoid: () => false }))],
     [
       'a good beat ends nothing',
       () =>

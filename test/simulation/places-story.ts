@@ -1,5 +1,5 @@
-import { decide } from '../../coordinator/core/decide.ts';
-import { checkpointOf, createState, nextTick, restore } from '../../coordinator/core/lifecycle.ts';
+import { decide, nextTick } from '../../coordinator/core/decide.ts';
+import { checkpointOf, createState, restore } from '../../coordinator/core/lifecycle.ts';
 import type { Incident, MonitorState, SeenResult, Watched } from '../../coordinator/core/types.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import type { Roster, RosterProbe } from '../../shared/checks/assignment.ts';

@@ -1,11 +1,6 @@
 import { expect } from 'vitest';
-import { decide } from '../../../coordinator/core/decide.ts';
-import {
-  checkpointOf,
-  createState,
-  nextTick,
-  restore,
-} from '../../../coordinator/core/lifecycle.ts';
+import { decide, nextTick } from '../../../coordinator/core/decide.ts';
+import { checkpointOf, createState, restore } from '../../../coordinator/core/lifecycle.ts';
 import type {
   Effect,
   Incident,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { decide } from '../../../coordinator/core/decide.ts';
-import { createState, nextTick } from '../../../coordinator/core/lifecycle.ts';
+import { decide, nextTick } from '../../../coordinator/core/decide.ts';
+import { createState } from '../../../coordinator/core/lifecycle.ts';
 import type {
   Gap,
   MonitorEvent,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { byStart } from '../../../coordinator/core/backlog.ts';
-import { decide } from '../../../coordinator/core/decide.ts';
-import { createState, nextTick } from '../../../coordinator/core/lifecycle.ts';
+import { decide, nextTick } from '../../../coordinator/core/decide.ts';
+import { createState } from '../../../coordinator/core/lifecycle.ts';
 import type { MonitorState, SeenResult } from '../../../coordinator/core/types.ts';
 import { countsAs } from '../../../coordinator/core/views.ts';
 import { createMonitors } from '../../../coordinator/engine/monitor-memory.ts';

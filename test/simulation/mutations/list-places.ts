@@ -12,19 +12,19 @@ export const placesMutations = [
   ),
   mutation(
     'two private places behind one address confirm each other',
-    'coordinator/core/sides.ts#areApart',
+    'coordinator/core/places.ts#areApart',
     instead('![null, site].includes(siteOf(other.place, roster))', 'one.place !== other.place'),
     2,
   ),
   mutation(
     'places of which nobody knows where they are confirm each other',
-    'coordinator/core/sides.ts#countSites',
+    'coordinator/core/places.ts#countSites',
     leftOut('known.delete(null)'),
     3,
   ),
   mutation(
     'the inside decides although it does not count',
-    'coordinator/core/sides.ts#isAside',
+    'coordinator/core/places.ts#isAside',
     never('inside_counts !== true && !places.every(isPrivatePlace)'),
     8,
   ),

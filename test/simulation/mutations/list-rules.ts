@@ -39,7 +39,7 @@ export const ruleMutations = [
   ),
   mutation(
     'what may be over already is notified (rule 4)',
-    'coordinator/core/alerts.ts#mayNotify',
+    'coordinator/notifications/policy.ts#mayNotify',
     always('is.isPastDecided'),
     44,
   ),
@@ -141,13 +141,13 @@ export const ruleMutations = [
   ),
   mutation(
     'maintenance holds no "down" (rule 25)',
-    'coordinator/core/alerts.ts#release.inside',
+    'coordinator/notifications/policy.ts#release.inside',
     value('undefined'),
     5,
   ),
   mutation(
     'an "up" goes to those who got no "down" (rule 25)',
-    'coordinator/core/alerts.ts#settle',
+    'coordinator/notifications/policy.ts#settle',
     always("row.state === 'due' || row.state === 'sent'"),
     4,
   ),

@@ -173,7 +173,7 @@ export const mutations: readonly Mutation[] = [
   ),
   mutation(
     'what was due and held while the past was decided is told to nobody',
-    'coordinator/core/alerts.ts#settle',
+    'coordinator/notifications/policy.ts#settle',
     never("event === 'up'"),
     75,
   ),
@@ -185,7 +185,7 @@ export const mutations: readonly Mutation[] = [
   ),
   mutation(
     'what was held is sent although it is over',
-    'coordinator/core/alerts.ts#settle.dropped',
+    'coordinator/notifications/policy.ts#settle.dropped',
     never("row.state === 'held'"),
     4,
   ),

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { downs, late, mayNotify, release, settle } from '../../../coordinator/core/alerts.ts';
-import { decide } from '../../../coordinator/core/decide.ts';
+import { decide, nextTick } from '../../../coordinator/core/decide.ts';
 import { counted, scopeOf } from '../../../coordinator/core/incident.ts';
-import { checkpointOf, nextTick, restore } from '../../../coordinator/core/lifecycle.ts';
+import { checkpointOf, restore } from '../../../coordinator/core/lifecycle.ts';
 import type {
   Incident,
   MonitorState,
@@ -10,9 +9,16 @@ import type {
   Watched,
 } from '../../../coordinator/core/types.ts';
 import { coverOf } from '../../../coordinator/maintenance/window.ts';
+import {
+  downs,
+  late,
+  mayNotify,
+  release,
+  settle,
+} from '../../../coordinator/notifications/policy.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import fc from '../../support/random.ts';
-import { at, rosterOf, story } from './story.ts';
+import { at, rosterOf, story } from '../core/story.ts';
 
 describe('incident alerts', () => {
   const cover = [{ from: 100, to: 200 }];

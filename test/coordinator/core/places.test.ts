@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { areApart } from '../../../coordinator/core/sides.ts';
+import { areApart } from '../../../coordinator/core/places.ts';
 import type { ObservingProbe, ProbeView, Watched } from '../../../coordinator/core/types.ts';
 import { isFailing, reachOf, tallyOf } from '../../../coordinator/core/views.ts';
 import { describeSides, sidesFrom } from '../../../coordinator/incidents/sides.ts';
