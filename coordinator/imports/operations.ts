@@ -20,6 +20,8 @@ import { hourly } from '../gate/attempts.ts';
 import { handle } from '../gate/bind.ts';
 import { mayManage } from '../gate/caller.ts';
 import { type InOrganisation, notFound } from '../gate/context.ts';
+import { monitorsForChange } from '../monitors/queries.ts';
+import { deleterName, trashMonitors } from '../monitors/trash-queries.ts';
 import * as contract from './contract.ts';
 import { filledWith, listed, within, without } from './filling.ts';
 import {
@@ -213,13 +215,21 @@ export const undoImport = handle(contract.undoImport)(async (context, { import_i
   const row = await rowOf(context, id);
   if (stateOf(row) !== 'applied' || undoUntil(row) <= now)
     throw new Refusal('nothing_to_undo', 'An import can be undone once, within an hour.');
-  for (const { kind, id: of } of row.made.toReversed())
-    try {
-      await perform(removalOf(kind), rawOf(removalOf(kind), of));
-    } catch (error) {
-      // Somebody deleted it meanwhile.
-      if (!(error instanceof Refusal) || !error.code.endsWith('_not_found')) throw error;
-    }
+  const madeOf = Map.groupBy(row.made, ({ kind }) => kind);
+  for (const kind of fileKinds.toReversed()) {
+    const ids = (madeOf.get(kind) ?? []).map((each) => each.id);
+    if (kind === 'monitors') {
+      const found = await monitorsForChange(sql, organisation.id, ids);
+      await trashMonitors(sql, organisation.id, found, await deleterName(sql, context.caller));
+    } else
+      for (const each of ids)
+        try {
+          await perform(removalOf(kind), rawOf(removalOf(kind), each));
+        } catch (error) {
+          // Somebody deleted it meanwhile.
+          if (!(error instanceof Refusal) || !error.code.endsWith('_not_found')) throw error;
+        }
+  }
   await markUndone(sql, organisation.id, id, new Date(now));
   note({ after: { source: row.source, deleted: row.made.length } });
   return importJson(await rowOf(context, id), now);

@@ -21,8 +21,8 @@ import {
   monitorsForChange,
 } from './queries.ts';
 import type { StoredMonitor } from './row.ts';
-import { deleterOf, restoreAmong } from './trash.ts';
-import { trashMonitors } from './trash-queries.ts';
+import { restoreAmong } from './trash.ts';
+import { deleterName, trashMonitors } from './trash-queries.ts';
 
 /**
  * Changes several monitors, all or none. One that already is as wanted stays as it is, and its
@@ -99,8 +99,8 @@ function namesOf(found: readonly StoredMonitor[], ids?: readonly string[]): stri
 }
 
 async function trash(context: InOrganisation, found: readonly StoredMonitor[]): Promise<number> {
-  const { sql, organisation, note } = context;
-  await trashMonitors(sql, organisation.id, found, await deleterOf(context));
+  const { sql, organisation, caller, note } = context;
+  await trashMonitors(sql, organisation.id, found, await deleterName(sql, caller));
   note({
     before: { names: namesOf(found) },
     after: { deleted: found.map(({ id }) => id) },

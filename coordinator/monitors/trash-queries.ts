@@ -1,6 +1,7 @@
 import type { Queryable } from '../database/connect.ts';
 import { announceAliases } from '../heartbeats/alias-queries.ts';
 import { announceKeys, nameUnderPingKeys } from '../heartbeats/ping-key-queries.ts';
+import { ownName } from '../people/queries.ts';
 import { endPingTokens, notifyOwners } from './queries.ts';
 
 /** How long deleted monitors can be restored. */
@@ -25,6 +26,14 @@ type Part = {
   readonly columns: readonly string[];
   readonly keys: readonly Key[];
 };
+
+/** As the trash names who deleted. */
+export async function deleterName(
+  sql: Queryable,
+  { user }: { readonly user: string | null },
+): Promise<string> {
+  return user === null ? 'the operator' : ((await ownName(sql, user)) ?? 'a member');
+}
 
 /**
  * Moves monitors of an organisation with all their rows into the trash. Their ping addresses end,

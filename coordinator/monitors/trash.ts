@@ -6,7 +6,6 @@ import { type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import { enforceLimit } from '../gate/plans.ts';
 import { followAliases } from '../heartbeats/alias-queries.ts';
-import { ownName } from '../people/queries.ts';
 import * as contract from './contract.ts';
 import { monitorNow } from './operations.ts';
 import { countMonitors, monitorForChange, monitorsCalled, monitorsForChange } from './queries.ts';
@@ -17,6 +16,7 @@ import {
   type DeletedMonitor,
   deletedAmong,
   deletedMonitors,
+  deleterName,
   purgeMonitors,
   restoreMonitors,
   trashDays,
@@ -25,16 +25,11 @@ import {
 
 /** Moves it into the trash; what refers to it elsewhere goes there with it. */
 export const deleteMonitor = handle(api.deleteMonitor)(async (context, { monitor_id: id }) => {
-  const { sql, organisation, note } = context;
+  const { sql, organisation, caller, note } = context;
   const row = await monitorForChange(sql, organisation.id, id);
   note({ before: monitorJson(row) });
-  await trashMonitors(sql, organisation.id, [row], await deleterOf(context));
+  await trashMonitors(sql, organisation.id, [row], await deleterName(sql, caller));
 });
-
-/** As the trash names who deleted. */
-export async function deleterOf({ sql, caller }: InOrganisation): Promise<string> {
-  return caller.user === null ? 'the operator' : ((await ownName(sql, caller.user)) ?? 'a member');
-}
 
 export const listDeletedMonitors = handle(trashApi.listDeletedMonitors)(
   ({ sql, organisation, with: { cursors } }, asked) =>
