@@ -3,14 +3,12 @@ import whole from '../vitest.config.ts';
 
 /**
  * For a change in hand, within a minute: no whole networks, no processes, no browsers, nothing that
- * waits for real time. Files share their workers: to begin a worker for each costs more than what
- * is in most of them.
+ * waits for real time.
  */
 export default mergeConfig(
   whole,
   defineConfig({
     test: {
-      isolate: false,
       exclude: [
         'test/{network,deploy,simulation,client,support,pages}/**',
         'test/coordinator/*.test.ts',

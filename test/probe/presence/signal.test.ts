@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
-import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAnnouncementReader } from '../../../probe/presence/announcements.ts';
 import { createCorrectedClock } from '../../../probe/presence/clock.ts';
@@ -21,10 +20,7 @@ import {
 describe('a call with a body', () => {
   const root = mintAuthority('Test Root');
   const ends: (() => Promise<unknown>)[] = [];
-  const before = getCACertificates('default');
-  beforeAll(() => setDefaultCACertificates([...before, root.certificate]));
   afterAll(async () => {
-    setDefaultCACertificates(before);
     for (const end of ends) await end();
   });
 
@@ -52,7 +48,7 @@ describe('a call with a body', () => {
     headers: { 'x-of-ours': 'yes' },
     body: Buffer.from('ünïcode'),
     signal: AbortSignal.timeout(30_000),
-    authorities: undefined,
+    authorities: root.certificate,
   };
 
   test('goes to a server with a valid certificate, and returns its answer', async () => {

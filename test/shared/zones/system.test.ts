@@ -62,31 +62,32 @@ describe.runIf(version !== null && hasZdump)('the zones of the machine', () => {
     expect(JSON.parse(stdout)[2]).toBeGreaterThan(400);
   });
 
-  test('have the offsets of zdump at each change from 1900 to 2100', async () => {
+  test('have the offsets of zdump at each change from 2000 to 2050', async () => {
     const names = [...Intl.supportedValuesOf('timeZone'), 'US/Eastern', 'Asia/Kolkata'];
-    const seen: Record<string, readonly (readonly [number, number])[]> = {};
-    for (const name of names) {
-      const { stdout } = await run('zdump', ['-v', '-c', '1900,2100', name]);
-      seen[name] = [...stdout.matchAll(/ (\w{3} +\d+ [\d:]+ \d+) UT = .* gmtoff=(-?\d+)/g)]
-        .map(([, at, offset]) => [Date.parse(`${at} UTC`), Number(offset)] as const)
-        .filter(([at]) => at > Date.UTC(1900, 0, 1));
+    const { stdout } = await run('zdump', ['-v', '-c', '2000,2050', ...names], {
+      maxBuffer: 64 * 1024 * 1024,
+    });
+    const seen: [string, number, number][] = [];
+    const changes = /^(\S+) +\w+ (\w{3} +\d+ [\d:]+ \d+) UT = .* gmtoff=(-?\d+)/gm;
+    for (const [, name = '', text, offset] of stdout.matchAll(changes)) {
+      const at = Date.parse(`${text} UTC`);
+      if (at > Date.UTC(2000, 0, 1)) seen.push([name, at, Number(offset)]);
     }
     const wrong = await said(
       `const seen = JSON.parse(require('node:fs').readFileSync(0, 'utf8'));
-      const wrong = [];
-      for (const [timeZone, moments] of Object.entries(seen)) {
+      const forms = Object.groupBy(seen, ([timeZone]) => timeZone);
+      const wrong = Object.entries(forms).flatMap(([timeZone, moments]) => {
         const form = new Intl.DateTimeFormat('en-US', { timeZone, hourCycle: 'h23', year: 'numeric',
           month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric', second: 'numeric' });
-        for (const [at, offset] of moments) {
+        return moments.filter(([, at, offset]) => {
           const p = Object.fromEntries(form.formatToParts(at).map(({ type, value }) => [type, Number(value)]));
-          const has = (Date.UTC(p.year, p.month - 1, p.day, p.hour, p.minute, p.second) - at) / 1000;
-          if (has !== offset) wrong.push([timeZone, at, has, offset]);
-        }
-      }
+          return (Date.UTC(p.year, p.month - 1, p.day, p.hour, p.minute, p.second) - at) / 1000 !== offset;
+        });
+      });
       console.log(JSON.stringify(wrong));`,
       seen,
     );
-    expect(Object.values(seen).flat().length).toBeGreaterThan(50_000);
+    expect(seen.length).toBeGreaterThan(10_000);
     expect(wrong).toEqual([]);
   });
 });
