@@ -51,8 +51,7 @@ import { createRenewal } from './probes/identities.ts';
 import { publicListRoutes } from './probes/public-list.ts';
 import { createResults } from './results/reading.ts';
 import { createUnsealedHours } from './results/unsealed-hours.ts';
-import { secretsOf } from './secrets/at-rest.ts';
-import { inForce, markOf } from './secrets/keys.ts';
+import { inForce, markOf, secretsOf } from './secrets/at-rest.ts';
 import { createGateSetup } from './setup.ts';
 import { createPublishing, startNotifyingSubscribers } from './status-pages/public/publishing.ts';
 import { onOwnDomain, statusRoutes } from './status-pages/public/routes.ts';
@@ -132,11 +131,12 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     rewriteUrl: (request) => {
       forwarded.tidy(request);
       const url = soundUrl(request.url ?? '/');
-      return onOwnDomain(publishing, baseUrl, request.headers.host, url) ?? url;
+      return onOwnDomain(publishing, ownUrl, request.headers.host, url) ?? url;
     },
   });
   let engine: Engine | undefined;
-  let baseUrl = config.BASE_URL ?? '';
+  let ownUrl = config.BASE_URL ?? '';
+  const baseUrl = (): string => ownUrl;
 
   let isLeaving = false;
   const lookedElsewhere = overrides.lookedElsewhere ?? (() => pause(config.LEAVING_S * 1_000));
@@ -220,7 +220,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     clock,
     log,
     results,
-    baseUrl: () => baseUrl,
+    baseUrl,
     trials: {
       begin: (trial) => engine?.trials.begin(trial),
       hear: async (...asked) => engine?.trials.hear(...asked),
@@ -240,7 +240,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     accountSecrets,
     secrets,
     send: notifications.send,
-    baseUrl: () => baseUrl,
+    baseUrl,
   };
   const publishing = createPublishing({ ...webhookParts, log, patiently, results });
   const changes = createChanges({
@@ -272,7 +272,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     restRoutes(web, {
       limiter,
       log,
-      baseUrl: () => baseUrl,
+      baseUrl,
       corsOrigins: config.CORS_ORIGINS,
       isAboutOpen,
       execute: patiently(gate.execute),
@@ -283,16 +283,16 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
       limiter,
       log,
       clock,
-      baseUrl: () => baseUrl,
+      baseUrl,
       execute: patiently(gate.execute),
       callerOf: patiently(connections.callerOf),
     });
-    const consents = oauthRoutes(web, { ...assistants, log, baseUrl: () => baseUrl });
+    const consents = oauthRoutes(web, { ...assistants, log, baseUrl });
     if (config.IDENTIFY_PROBES)
       publicListRoutes(web, {
         limiter,
         clock,
-        baseUrl: () => baseUrl,
+        baseUrl,
         probes: () => engine?.probeRows(),
       });
     enrolmentRoute(web, { execute: patiently(gate.executeForVisitor), log });
@@ -309,7 +309,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
         executeForOperator: patiently(gate.executeForOperator),
       },
       instruments: {
-        baseUrl: () => baseUrl,
+        baseUrl,
         readShare: patiently(createShares(sql, results).read),
         consents,
         identifiesProbes: config.IDENTIFY_PROBES,
@@ -320,7 +320,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     statusRoutes(web, {
       publishing,
       log,
-      baseUrl: () => baseUrl,
+      baseUrl,
       hasMail: notifications.mail !== undefined,
       isAboutOpen,
     });
@@ -339,7 +339,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     const address = web.server.address();
     const port = typeof address === 'object' && address !== null ? address.port : config.PORT;
     const url = `http://${config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST}:${port}`;
-    baseUrl ||= url;
+    ownUrl ||= url;
     await untilDatabase(async () => {
       await refuseTransactionPooling(sql, config.DATABASE_URL);
       const applied =
@@ -397,8 +397,8 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
           place,
         }),
       figures: counted,
-      baseUrl: () => baseUrl,
-      anchors: () => anchorsOf(config, baseUrl),
+      baseUrl,
+      anchors: () => anchorsOf(config, ownUrl),
       identifyProbes: config.IDENTIFY_PROBES,
       renew: createRenewal({ accountSeed: config.NATS_ACCOUNT_SEED, clock }),
     });
@@ -416,7 +416,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
         place,
         everyMs,
         signal: leaving.signal,
-        baseUrl: () => baseUrl,
+        baseUrl,
       });
     }
     const hasMail = notifications.mail !== undefined;

@@ -6,8 +6,7 @@ import type { Handlers } from './gate/bind.ts';
 import type { GateDependencies } from './gate/context.ts';
 import { createCursors } from './gate/cursors.ts';
 import { createGate, type Gate } from './gate/execute.ts';
-import type { RememberedMonitors } from './monitors/memory.ts';
-import { createRememberedMonitors } from './monitors/memory.ts';
+import { createRememberedMonitors, type RememberedMonitors } from './monitors/memory.ts';
 import type { TestRunsPart } from './monitors/test-run.ts';
 import type { ChannelsPart } from './notifications/channels.ts';
 import type { SignUpPolicy } from './organisations/model.ts';
@@ -17,7 +16,7 @@ import { createRegistryList } from './registrations/list.ts';
 import type { Registries } from './registrations/model.ts';
 import type { Results } from './results/reading.ts';
 import { createAccountSecrets } from './secrets/account-secrets.ts';
-import { createKeptKey, type MasterKeys } from './secrets/keys.ts';
+import { createKeptKey, type MasterKeys } from './secrets/at-rest.ts';
 import type { MintedToken } from './tokens/authenticate.ts';
 
 /** What operations need from their subjects, besides what the gate has itself. */

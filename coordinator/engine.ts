@@ -33,15 +33,17 @@ import { createRechecks } from './engine/rechecks.ts';
 import { doubtMarkers } from './engine/reconcile.ts';
 import type { Timing } from './engine/timing.ts';
 import { createWriter } from './engine/writer.ts';
-import type { HealthInput } from './health/endpoint.ts';
-import { healthOf } from './health/endpoint.ts';
+import { type HealthInput, healthOf } from './health/endpoint.ts';
 import { type SeenProbe, seenProbes } from './health/gauges.ts';
-import type { Figures } from './health/meters.ts';
-import { installationId } from './health/meters.ts';
+import { type Figures, installationId } from './health/meters.ts';
 import { createClockNotice, createDebouncedNotice, createZoneNotice } from './health/notices.ts';
 import { createRefusals } from './health/refusals.ts';
-import type { DatabaseClock } from './health/watches.ts';
-import { createWatchdog, watchDatabase, watchStreams } from './health/watches.ts';
+import {
+  createWatchdog,
+  type DatabaseClock,
+  watchDatabase,
+  watchStreams,
+} from './health/watches.ts';
 import { type Pings, startPings } from './heartbeats/intake.ts';
 import { createPingSettings } from './heartbeats/keys.ts';
 import type { CreateHeartbeat } from './heartbeats/naming.ts';
@@ -75,7 +77,7 @@ import { createAsker } from './registrations/asker.ts';
 import { createRefreshedList } from './registrations/list.ts';
 import type { Results } from './results/reading.ts';
 import type { OwnedUnsealedHours } from './results/unsealed-hours.ts';
-import type { WrappedKey } from './secrets/keys.ts';
+import type { WrappedKey } from './secrets/at-rest.ts';
 import { createDomainProofs } from './status-pages/public/access.ts';
 
 /**

@@ -11,12 +11,12 @@ import { createSourceReach } from './imports/reach.ts';
 import { noTestRuns, type TestRunsPart } from './monitors/test-run.ts';
 import { createNotifications, type Notifications } from './notifications/setup.ts';
 import { handlers } from './operations.ts';
+import { createOwnPlaces } from './outbound/connection.ts';
 import {
   createDocumentReader,
   createTextRecords,
   type DocumentReader,
 } from './outbound/documents.ts';
-import { createOwnPlaces } from './outbound/own-places.ts';
 import { createSessions, type Sessions } from './people/sessions.ts';
 import { createProbeIdentities } from './probes/identities.ts';
 import { createResults, noUnsealedHours, type Results } from './results/reading.ts';

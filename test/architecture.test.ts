@@ -126,7 +126,6 @@ const pureFiles = new Set([
   'coordinator/organisations/model.ts',
   'coordinator/gate/plans.ts',
   'coordinator/registrations/model.ts',
-  'coordinator/results/arena.ts',
   'coordinator/results/check.ts',
   'coordinator/results/chunk.ts',
   'coordinator/results/hours.ts',

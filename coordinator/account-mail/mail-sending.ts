@@ -3,8 +3,8 @@ import type { Queryable } from '../database/connect.ts';
 import { listenTo } from '../database/listen.ts';
 import { inTransaction } from '../database/sql.ts';
 import { type Answered, usualPauses } from '../deliveries/model.ts';
-import type { Claimed } from '../deliveries/queries.ts';
 import {
+  type Claimed,
   createSending,
   type Kind,
   type Sending,

@@ -12,7 +12,8 @@ import { lastTokenOf, partitionOf, subjects } from '../../shared/bus/subjects.ts
 import type { Roster, RosterProbe } from '../../shared/checks/assignment.ts';
 import { timeoutMs } from '../../shared/checks/kind-config.ts';
 import { placesOf, probeOf } from '../../shared/checks/placement.ts';
-import { type MonitorRow, placedOf } from '../engine/queries.ts';
+import type { MonitorRow } from '../engine/queries.ts';
+import { placedOf } from '../engine/rechecks.ts';
 import type {
   TestAnswer,
   TestRunOwner,

@@ -4,7 +4,7 @@ import type { Clock } from '../../shared/base/time.ts';
 import type { Sql } from '../database/connect.ts';
 import { type Caller, mayWrite } from '../gate/caller.ts';
 import { createGatheredLookup, createLastUses } from '../gate/lookups.ts';
-import { createKeptKey, type MasterKeys } from '../secrets/keys.ts';
+import { createKeptKey, type MasterKeys } from '../secrets/at-rest.ts';
 import { connectionHolders, writeConnectionUses } from './queries.ts';
 
 /** A calling assistant, and its connection. */

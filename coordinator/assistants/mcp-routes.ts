@@ -8,10 +8,10 @@ import { answerOf } from '../api/errors.ts';
 import type { Sql } from '../database/connect.ts';
 import { createAttempts } from '../gate/attempts.ts';
 import { type Count, subjectOfAddress } from '../gate/rate-limit.ts';
+import type { createOwnPlaces } from '../outbound/connection.ts';
 import { createDocumentReader } from '../outbound/documents.ts';
-import type { createOwnPlaces } from '../outbound/own-places.ts';
 import type { AccountSecrets } from '../secrets/account-secrets.ts';
-import type { MasterKeys } from '../secrets/keys.ts';
+import type { MasterKeys } from '../secrets/at-rest.ts';
 import { createAssistantKey } from './connections.ts';
 import {
   type Asking,

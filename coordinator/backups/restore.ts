@@ -10,14 +10,15 @@ import type { Sql, Transaction } from '../database/connect.ts';
 import { inCopyTransaction } from '../database/sql.ts';
 import { makeJournalHours } from '../results/journal.ts';
 import { makeResultDays } from '../results/retention.ts';
-import { growEverySealEpoch } from '../secrets/keys.ts';
+import { growEverySealEpoch } from '../secrets/at-rest.ts';
 import { beginCursors } from '../webhooks/queries.ts';
-import type { BackupSummary, Progress } from './write.ts';
 import {
   accessTables,
   appliedMigrations,
   type BackupRecord,
+  type BackupSummary,
   NoBackup,
+  type Progress,
   recordBytes,
   recordsOf,
   rowsIn,

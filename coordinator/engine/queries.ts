@@ -5,7 +5,7 @@ import { type Config, hashOf } from '../../shared/checks/assignment.ts';
 import { defaultName } from '../../shared/checks/config.ts';
 import { timeoutMs } from '../../shared/checks/kind-config.ts';
 import { isHarmless, type Kind } from '../../shared/checks/kinds.ts';
-import { abilityFor, insideOf, type Placed } from '../../shared/checks/placement.ts';
+import { abilityFor, insideOf } from '../../shared/checks/placement.ts';
 import type { Bucket } from '../assignments/envelopes.ts';
 import type { Watched } from '../core/types.ts';
 import type { Queryable, Statement } from '../database/connect.ts';
@@ -174,7 +174,7 @@ export function fencedBy(error: unknown): unknown {
   return isFence ? new Fenced((error.detail ?? '').split(',').map(Number)) : error;
 }
 
-export type Pause = { readonly began_at: number; readonly ended_at: number | null };
+type Pause = { readonly began_at: number; readonly ended_at: number | null };
 
 /**
  * The last pause of each monitor of a partition, as the engine wrote it; the monitor's row may be
@@ -207,7 +207,7 @@ export async function setAside(
       where subject = ${message.subject} and data = ${message.data})`;
 }
 
-export type SetAside = {
+type SetAside = {
   readonly id: number;
   readonly subject: string;
   readonly reason: string;
@@ -390,21 +390,6 @@ export function placeIn(config: Config): string | null {
 /** Equal for targets on the same host. */
 export function targetHash({ type, target }: Pick<MonitorRow, 'type' | 'target'>): number {
   return hashOf(defaultName(type, target) ?? target);
-}
-
-/** A monitor's row reduced to what placement needs. */
-export function placedOf(row: MonitorRow): Placed {
-  return {
-    monitor: row.id,
-    interval_ms: row.interval_s * 1_000,
-    ordinal: row.key,
-    continents: continentsIn(row.config),
-    probe: placeIn(row.config),
-    places: row.places,
-    inside: insideOf(row.type, row.target, row.config)?.addresses,
-    kind: row.type,
-    ability: abilityFor(row.type, row.config),
-  };
 }
 
 /** How far the results of one generation of a probe's spool are committed in a partition. */

@@ -5,7 +5,7 @@ import type { RecheckMessage } from '../../shared/bus/messages.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import { subjects } from '../../shared/bus/subjects.ts';
 import type { Roster, RosterProbe } from '../../shared/checks/assignment.ts';
-import { probeOf } from '../../shared/checks/placement.ts';
+import { abilityFor, insideOf, type Placed, probeOf } from '../../shared/checks/placement.ts';
 import type { Place } from '../../shared/checks/places.ts';
 import { type Assignments, placeOfProbe } from '../assignments/publishing.ts';
 import {
@@ -30,7 +30,7 @@ import {
   settingsOf,
   stateOf,
 } from './decision-batch.ts';
-import { type MonitorRow, monitorsById, placedOf } from './queries.ts';
+import { continentsIn, type MonitorRow, monitorsById, placeIn } from './queries.ts';
 import type { PendingFirstChecks } from './state.ts';
 
 /**
@@ -39,7 +39,7 @@ import type { PendingFirstChecks } from './state.ts';
  * of checks. First checks have another budget, which they wait for. And each monitor has a limit,
  * because a state that was loaded again does not know which probes it asked.
  */
-export type Rechecks = {
+type Rechecks = {
   readonly ask: (requests: readonly RecheckRequest[]) => void;
   /**
    * Connects and prepares the statements that it reads with, because a user or an incident waits
@@ -388,4 +388,19 @@ export function askForFirst(
   if (!isUnseen(known)) return;
   pending.awaited.set(monitor, awaited);
   if (awaited) pending.nextEnd = Math.min(pending.nextEnd, awaited.until);
+}
+
+/** A monitor's row reduced to what placement needs. */
+export function placedOf(row: MonitorRow): Placed {
+  return {
+    monitor: row.id,
+    interval_ms: row.interval_s * 1_000,
+    ordinal: row.key,
+    continents: continentsIn(row.config),
+    probe: placeIn(row.config),
+    places: row.places,
+    inside: insideOf(row.type, row.target, row.config)?.addresses,
+    kind: row.type,
+    ability: abilityFor(row.type, row.config),
+  };
 }

@@ -4,7 +4,7 @@ import { forgetEndedRecords } from '../assistants/queries.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
 import { forgetDone } from '../database/outbox.ts';
 import { inTransaction, takeAdvisoryLock } from '../database/sql.ts';
-import { forgetSettled } from '../deliveries/queries.ts';
+import { forgetSettled } from '../deliveries/sending.ts';
 import { forgetCoordinators, forgetWatermarks } from '../engine/queries.ts';
 import { forgetEvents } from '../events/queries.ts';
 import {

@@ -1,13 +1,19 @@
+import {
+  type DescribedSides,
+  type SideSeen,
+  type Sides,
+  sidesSentence,
+  verdictOfSides,
+} from '../../shared/base/sides.ts';
 import type { Continents } from '../../shared/base/text.ts';
 import type { Cause, Json, Outcome, Phases } from '../../shared/checks/result.ts';
 import type { Queryable } from '../database/connect.ts';
 import { countOf } from '../database/sql.ts';
 import { outcomeOf } from '../results/check.ts';
-import { type StoredSides, sidesOf } from './sides.ts';
 
 /** Who acknowledged an incident (rule 34), and who is notified of that. */
 
-export type Acknowledgement = {
+type Acknowledgement = {
   readonly incidents: readonly string[];
   readonly organisation: string;
   readonly user: string | null;
@@ -111,7 +117,7 @@ export async function writeHandBack(
   return true;
 }
 
-export type OwnerChange = {
+type OwnerChange = {
   readonly at: Date;
   readonly event: 'acknowledged' | 'assigned' | 'handed_back';
   readonly owner: string;
@@ -163,7 +169,7 @@ export async function countNotes(sql: Queryable, incident: string): Promise<numb
   return countOf(sql`select count(*) from incident_notes where incident_id = ${incident}`);
 }
 
-export type NoteRow = {
+type NoteRow = {
   readonly id: string;
   readonly by: string | null;
   readonly at: Date;
@@ -183,7 +189,7 @@ export function notesOf(
     order by n.written_at, n.id`;
 }
 
-export type PostMortem = {
+type PostMortem = {
   readonly text: string;
   readonly by: string | null;
   readonly at: Date;
@@ -268,7 +274,7 @@ export async function removeShare(
   );
 }
 
-export type ShareRow = { readonly by: string | null; readonly at: Date };
+type ShareRow = { readonly by: string | null; readonly at: Date };
 
 export async function shareOf(
   sql: Queryable,
@@ -371,7 +377,7 @@ export async function incidentById(
   return row;
 }
 
-export type EvidenceRow = {
+type EvidenceRow = {
   readonly part: 'seen' | 'confirmed' | 'matrix';
   /** null: the job reported it. */
   readonly continent: string | null;
@@ -405,7 +411,7 @@ export async function incidentEvidence(
   return rows.map((row) => ({ ...row, outcome: outcomeOf(row.outcome) }));
 }
 
-export type NotificationState = {
+type NotificationState = {
   readonly event: 'down' | 'up' | 'closed' | 'was_down';
   readonly channel: string;
   readonly state: 'held' | 'due' | 'sent' | 'dropped';
@@ -422,4 +428,60 @@ export function notificationsOf(
   return sql<NotificationState[]>`
     select event, channel, state, due_at, settled_at from alerts
     where organisation_id = ${organisation} and incident_id = ${incident} order by id`;
+}
+
+/** What each side of an incident saw, as the core counted it; null where one side checks. */
+export type StoredSides = {
+  readonly is_outside: boolean;
+  readonly own: SideOfPlaces;
+  readonly across: SideOfPlaces;
+  /** Of the private places by id. */
+  readonly names: Readonly<Record<string, string>> | null;
+};
+
+type SideOfPlaces = { readonly failed: readonly string[]; readonly passed: readonly string[] };
+
+/** Of `incidents i`. */
+export function sidesOf(sql: Queryable) {
+  return sql`
+  case when i.progress -> 'progress' ? 'across' then json_build_object(
+    'is_outside', i.seen_place is null,
+    'own', json_build_object('failed', i.progress -> 'progress' -> 'failed',
+      'passed', i.progress -> 'progress' -> 'passed'),
+    'across', i.progress -> 'progress' -> 'across',
+    'names', (select json_object_agg(l.id, l.name) from places l
+      where l.organisation_id = i.organisation_id)) end`;
+}
+
+/** With the verdict in words. */
+export function describeSides(sides: Sides, outsideIsDown: boolean): DescribedSides {
+  const verdict = verdictOfSides(sides, outsideIsDown);
+  return { ...sides, verdict, sentence: verdict && `${sidesSentence(sides, verdict)}.` };
+}
+
+/** Two continents make an outage of a side that the incident is not of. */
+const enough = 2;
+
+export function sidesFrom(stored: StoredSides | null, isConfirmed: boolean): DescribedSides | null {
+  if (stored === null) return null;
+  const { is_outside, own, across, names } = stored;
+  const [mine, other] = [seenBy(own, names), seenBy(across, names)];
+  return is_outside
+    ? describeSides({ outside: mine, inside: other }, isConfirmed)
+    : describeSides({ outside: other, inside: mine }, other.failing.length >= enough);
+}
+
+/** What failed once counts as failing, as for the scope (rule 15). */
+function seenBy({ failed, passed }: SideOfPlaces, names: StoredSides['names']): SideSeen {
+  const called = (place: string): string => names?.[place] ?? place;
+  return {
+    failing: failed.map(called),
+    passing: passed.filter((place) => !failed.includes(place)).map(called),
+  };
+}
+
+/** For readers outside the organisation, who learn of private places that there are some. */
+export function withoutNames(told: DescribedSides): DescribedSides {
+  const sides = { inside: { failing: [], passing: [] }, outside: told.outside };
+  return { ...told, ...sides, sentence: told.verdict && `${sidesSentence(sides, told.verdict)}.` };
 }

@@ -4,9 +4,15 @@ import { causeSentence } from '../../shared/checks/causes.ts';
 import type { Cause, Outcome, Phases } from '../../shared/checks/result.ts';
 import type { Sql } from '../database/connect.ts';
 import type { Results } from '../results/reading.ts';
-import { incidentById, incidentEvidence, sharedIncident } from './queries.ts';
+import {
+  incidentById,
+  incidentEvidence,
+  type StoredSides,
+  sharedIncident,
+  sidesFrom,
+  withoutNames,
+} from './queries.ts';
 import { samplesOf } from './sample-queries.ts';
-import { type StoredSides, sidesFrom, withoutNames } from './sides.ts';
 
 /** The secret of a share link: so long that its plain hash reveals nothing. */
 export function newShareText(): string {

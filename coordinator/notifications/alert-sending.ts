@@ -1,12 +1,12 @@
+import { z } from 'zod';
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import type { Queryable } from '../database/connect.ts';
 import { jsonText } from '../database/sql.ts';
 import { type Answered, usualPauses, type Verdict } from '../deliveries/model.ts';
-import { type Outcome, retryOthersNow, type Shares } from '../deliveries/queries.ts';
-import type { Kind } from '../deliveries/sending.ts';
+import { type Kind, type Outcome, retryOthersNow, type Shares } from '../deliveries/sending.ts';
 import { type Figures, noFigures } from '../health/meters.ts';
-import { isWarning } from './kinds/text.ts';
+import { channelSecretsOf, type SecretsAtRest } from '../secrets/at-rest.ts';
 import {
   type ChannelConfig,
   type ChannelKind,
@@ -14,7 +14,14 @@ import {
   type SendOutcome,
   setUpFailures,
 } from './kinds/types.ts';
-import { contentFrom, type MessageLinks, type Notification, newestOfEach } from './message.ts';
+import type { LinkedContent } from './links.ts';
+import {
+  contentFrom,
+  isWarning,
+  type MessageLinks,
+  type Notification,
+  newestOfEach,
+} from './message.ts';
 import { afterAttempt, isBelieved } from './policy.ts';
 import { atOnceToOneHost } from './transport.ts';
 
@@ -53,17 +60,7 @@ export type AlertDependencies = {
   readonly kindOf: (id: string) => ChannelKind | undefined;
   readonly send: (outgoing: Outgoing) => Promise<SendOutcome>;
   readonly openSecrets: (channel: string, box: Uint8Array) => Promise<ChannelConfig>;
-  readonly linksOf: (message: {
-    readonly id: string;
-    readonly key: number;
-    readonly channel: string;
-    readonly incidents: readonly string[];
-    /** The monitors, where it is about warnings. */
-    readonly warned: readonly string[] | null;
-    readonly mayAcknowledge: boolean;
-    /** The address that can unsubscribe from it; null where it is no mail. */
-    readonly mailbox: string | null;
-  }) => Promise<MessageLinks>;
+  readonly linksOf: (message: LinkedContent) => Promise<MessageLinks>;
   readonly figures?: Figures;
 };
 
@@ -162,6 +159,17 @@ export function alertKind(deps: AlertDependencies): Kind<ClaimedMessage> {
       );
     },
   };
+}
+
+const secretsShape = z.record(z.string(), z.string());
+
+/** Opens the secrets of channels. */
+export function createOpener(
+  sql: Queryable,
+  secrets: SecretsAtRest,
+): AlertDependencies['openSecrets'] {
+  return async (channel, box) =>
+    secretsShape.parse(JSON.parse(await secrets.open(sql, box, channelSecretsOf(channel))));
 }
 
 function refused(words: string): Answered {

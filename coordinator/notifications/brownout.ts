@@ -15,7 +15,6 @@ export async function ratesOf(
   incidents: readonly string[],
   now: number,
 ): Promise<ReadonlyMap<string, string>> {
-  if (incidents.length === 0) return new Map();
   const episodes = await episodesOf(sql, incidents);
   const checks = await results.within(
     sql,

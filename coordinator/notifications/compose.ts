@@ -25,6 +25,7 @@ import {
   waitingSteps,
   writeBuckets,
 } from './compose-queries.ts';
+import type { ChannelKind } from './kinds/types.ts';
 import {
   contentFrom,
   contentOf,
@@ -65,8 +66,7 @@ const ends: readonly StepEvent[] = ['up', 'was_down', 'closed'];
 type Dependencies = {
   readonly sql: Sql;
   readonly clock: Clock;
-  /** Whether what becomes due together for a channel of this kind is told together. */
-  readonly gathers: (kind: string) => boolean;
+  readonly kindOf: (id: string) => Pick<ChannelKind, 'gathers'> | undefined;
   readonly results: Pick<Results, 'within'>;
 };
 
@@ -79,7 +79,10 @@ type Composed = {
   readonly merged: DownMessage[];
 };
 
-export function createComposer({ sql, clock, gathers, results }: Dependencies): Composer {
+export function createComposer({ sql, clock, kindOf, results }: Dependencies): Composer {
+  /** Whether what becomes due together for a channel of this kind is told together. */
+  const gathers = (kind: string): boolean => kindOf(kind)?.gathers !== false;
+
   const write = async (
     transaction: Queryable,
     left: readonly Left<Leaving>[],
@@ -315,12 +318,8 @@ async function readRound(
     { channels: channels.map(({ id }) => id), incidents, flapping, since },
     now,
   );
-  const rates = await ratesOf(
-    sql,
-    results,
-    incidentsOf(steps.filter(({ event }) => event === 'flapping')),
-    now,
-  );
+  const told = incidentsOf(steps.filter(({ event }) => event === 'flapping'));
+  const rates = told.length === 0 ? new Map() : await ratesOf(sql, results, told, now);
   return {
     now,
     covers,

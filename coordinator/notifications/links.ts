@@ -1,7 +1,8 @@
 import { createECDH, createHmac, timingSafeEqual } from 'node:crypto';
 import type { Queryable } from '../database/connect.ts';
 import type { AccountSecrets } from '../secrets/account-secrets.ts';
-import { createKeptKey, type MasterKeys } from '../secrets/keys.ts';
+import { createKeptKey, type MasterKeys } from '../secrets/at-rest.ts';
+import type { MessageLinks } from './message.ts';
 
 /**
  * The links of a message. Each is signed, and valid only for what that message covers: anyone who
@@ -81,6 +82,44 @@ export function createAlertLinks(sql: Queryable, keys: MasterKeys): AlertLinks {
         if (timingSafeEqual(given, await signature(what, about))) return message;
       return undefined;
     },
+  };
+}
+
+export type LinkedContent = {
+  readonly id: string;
+  /** Null where nothing is stored about it, as for a test. */
+  readonly key: number | null;
+  readonly channel: string | null;
+  readonly incidents: readonly string[];
+  readonly warned: readonly string[] | null;
+  readonly mayAcknowledge: boolean;
+  /** The address that can unsubscribe from it; null where it is no mail. */
+  readonly mailbox: string | null;
+};
+
+/** The links that a message shows. */
+export function createMessageLinks(
+  links: AlertLinks,
+  baseUrl: () => string,
+): (message: LinkedContent) => Promise<MessageLinks> {
+  return async (message) => {
+    const { id, key, channel, incidents, warned, mayAcknowledge, mailbox } = message;
+    const base = baseUrl();
+    const [only, ...more] = warned ?? incidents;
+    const [one, all] = warned === null ? ['incidents', 'incidents'] : ['monitors', '?warning=any'];
+    return {
+      incident:
+        only !== undefined && more.length === 0 ? `${base}/${one}/${only}` : `${base}/${all}`,
+      acknowledge: mayAcknowledge ? `${base}/acknowledge/${await links.signAcknowledge(id)}` : null,
+      acknowledge_short:
+        mayAcknowledge && key !== null ? `${base}/a/${await links.signShort({ id, key })}` : null,
+      why: channel === null ? `${base}/alerts` : `${base}/alerts/${channel}/messages/${id}`,
+      channel: channel === null ? `${base}/alerts` : `${base}/alerts/${channel}`,
+      unsubscribe:
+        mailbox !== null && channel !== null
+          ? `${base}/unsubscribe/${await links.signUnsubscribe(id, mailbox)}`
+          : null,
+    };
   };
 }
 

@@ -2,14 +2,14 @@ import { z } from 'zod';
 import { downFrom, type SeenFrom } from '../../shared/base/text.ts';
 import { briefDuration } from '../../shared/base/time.ts';
 import { causeSentence } from '../../shared/checks/causes.ts';
-import { sidesFrom } from '../incidents/sides.ts';
+import { sidesFrom } from '../incidents/queries.ts';
 import { localOf } from '../maintenance/zones.ts';
 import type { WaitingStep } from './compose-queries.ts';
 import type { StepEvent } from './policy.ts';
 
 /** What leaves together, in which order, and in which words (rule 32). */
 
-export type Item = {
+type Item = {
   readonly event: StepEvent;
   readonly thread: string;
   readonly group: string | null;
@@ -18,6 +18,11 @@ export type Item = {
   readonly monitor_id: string;
   readonly started_at: number;
 };
+
+/** What it is about is up (rule 44). */
+export function isWarning({ event }: Pick<Notification, 'event'>): boolean {
+  return event === 'warning' || event === 'warning_over';
+}
 
 /** The messages for what is due: one for people; for a program, one per event. */
 export function messagesOf<Due extends Item>(
@@ -83,7 +88,7 @@ export function newestOfEach<State extends { readonly event: string; readonly st
   return states.filter((state) => newest.get(monitorOf(state)) === state);
 }
 
-export type Said = Item & {
+type Said = Item & {
   /** Where it is seen, and where it breaks when both sides of it are checked and tell that. */
   readonly seen: SeenFrom;
   readonly ended_at: number | null;
@@ -178,7 +183,7 @@ export type MessageLinks = {
  * The thread that a message belongs to. It begins with a "down" message (of one incident or of
  * several); later messages about these reply to it.
  */
-export type MessageThread = {
+type MessageThread = {
   /**
    * The `key` of the message that began the thread (for that message, its own): dedup key of what
    * opens and closes, root of a mail thread.

@@ -39,10 +39,9 @@ import type { GatheringTimes } from './warnings.ts';
  * alone. Alerts of warnings gather before they are planned, and leave by themselves (warnings.ts).
  */
 export function createNotifier(deps: NotifierDependencies): Notifier {
-  const { sql, clock, log, kindOf } = deps;
+  const { sql, clock, log } = deps;
   const planner = createPlanner({ sql, clock, log, warningTimes: deps.warningTimes });
-  const gathers = (kind: string): boolean => kindOf(kind)?.gathers !== false;
-  const composer = createComposer({ sql, clock, gathers, results: deps.results });
+  const composer = createComposer(deps);
   const deliverer = createSending(alertKind(deps), deps);
   const fallback = createOwnerFallback({ sql, clock, log, hasMail: deps.hasMail });
 

@@ -1,12 +1,11 @@
-import { z } from 'zod';
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import { createMailSender, type MailSender } from '../account-mail/sender.ts';
 import { type Config, dkimOf } from '../config.ts';
 import type { Sql } from '../database/connect.ts';
 import { type Figures, noFigures } from '../health/meters.ts';
-import { channelSecretsOf, type SecretsAtRest } from '../secrets/at-rest.ts';
-import { classOf } from './alert-sending.ts';
+import type { SecretsAtRest } from '../secrets/at-rest.ts';
+import { classOf, createOpener } from './alert-sending.ts';
 import {
   type ChannelsPart,
   hostOf,
@@ -15,8 +14,8 @@ import {
   splitChannelConfig,
 } from './channels.ts';
 import { channelKinds, kindOf } from './kinds/index.ts';
-import { createAlertLinks, createVapidPair } from './links.ts';
-import type { MessageLinks, Notification } from './message.ts';
+import { createAlertLinks, createMessageLinks, createVapidPair } from './links.ts';
+import type { Notification } from './message.ts';
 import { createNotifier, type Notifier, type NotifierDependencies } from './notifier.ts';
 import {
   createSender,
@@ -64,8 +63,6 @@ const prepareAfterMs = 3_000;
 const eventLimitMs = 15_000;
 /** As many as are ever sent at once. */
 const eventsToOneHost = 256;
-
-const secretsShape = z.record(z.string(), z.string());
 
 const kinds: ChannelsPart['kinds'] = channelKinds.map(({ id, name, about, family, fields }) => ({
   id,
@@ -116,67 +113,27 @@ export function createNotifications({
     return baseUrl().startsWith('https:') ? baseUrl() : 'mailto:antipode@localhost';
   };
 
-  const reaching = ownPlaces === undefined ? {} : { ownPlaces };
-  let made: Promise<Sender> | undefined;
-  const sender = (): Promise<Sender> => {
-    made ??= vapid()
-      .then((pair) =>
-        createSender({
-          clock,
-          allow: config.ALERT_ALLOW_CIDRS,
-          ...reaching,
-          mail,
-          vapid: { ...pair, subject: subject() },
-        }),
-      )
-      .catch((error: unknown) => {
-        made = undefined;
-        throw error;
-      });
-    return made;
-  };
-  const send: Sender['send'] = async (outgoing) => (await sender()).send(outgoing);
+  const sender = createSender({
+    clock,
+    allow: config.ALERT_ALLOW_CIDRS,
+    ownPlaces,
+    mail,
+    vapid: async () => ({ ...(await vapid()), subject: subject() }),
+  });
+  const { send } = sender;
 
   // Events may take longer, are limited by webhook instead of by host, and never hold up an alert.
   const events = createSender({
     clock,
     allow: config.ALERT_ALLOW_CIDRS,
-    ...reaching,
+    ownPlaces,
     mail: undefined,
     vapid: undefined,
     limitMs: eventLimitMs,
     toOneHost: eventsToOneHost,
   });
 
-  const linksOf = async (message: {
-    readonly id: string;
-    /** Null where nothing is stored about it, as for a test. */
-    readonly key: number | null;
-    readonly channel: string | null;
-    readonly incidents: readonly string[];
-    readonly warned: readonly string[] | null;
-    readonly mayAcknowledge: boolean;
-    /** The address that can unsubscribe from it; null where it is no mail. */
-    readonly mailbox: string | null;
-  }): Promise<MessageLinks> => {
-    const { id, key, channel, incidents, warned, mayAcknowledge, mailbox } = message;
-    const base = baseUrl();
-    const [only, ...more] = warned ?? incidents;
-    const [one, all] = warned === null ? ['incidents', 'incidents'] : ['monitors', '?warning=any'];
-    return {
-      incident:
-        only !== undefined && more.length === 0 ? `${base}/${one}/${only}` : `${base}/${all}`,
-      acknowledge: mayAcknowledge ? `${base}/acknowledge/${await links.signAcknowledge(id)}` : null,
-      acknowledge_short:
-        mayAcknowledge && key !== null ? `${base}/a/${await links.signShort({ id, key })}` : null,
-      why: channel === null ? `${base}/alerts` : `${base}/alerts/${channel}/messages/${id}`,
-      channel: channel === null ? `${base}/alerts` : `${base}/alerts/${channel}`,
-      unsubscribe:
-        mailbox !== null && channel !== null
-          ? `${base}/unsubscribe/${await links.signUnsubscribe(id, mailbox)}`
-          : null,
-    };
-  };
+  const linksOf = createMessageLinks(links, baseUrl);
 
   const test: ChannelsPart['test'] = async (
     kind,
@@ -264,8 +221,7 @@ export function createNotifications({
         figures,
         ...times,
         hasMail: mail !== undefined,
-        openSecrets: async (channel, box) =>
-          secretsShape.parse(JSON.parse(await secrets.open(sql, box, channelSecretsOf(channel)))),
+        openSecrets: createOpener(sql, secrets),
       });
       // Delayed: a start has more urgent work, and no outage is confirmed sooner.
       const preparing = setTimeout(() => {
@@ -282,7 +238,7 @@ export function createNotifications({
       };
     },
     close: async () => {
-      await (await made?.catch(() => undefined))?.close();
+      await sender.close();
       await events.close();
       mail?.close();
     },

@@ -19,10 +19,10 @@ import {
   type ConnectionDependencies,
   createConnector,
   createLookup,
+  createOwnPlaces,
   type Lookup,
   UnknownName,
 } from '../outbound/connection.ts';
-import { createOwnPlaces } from '../outbound/own-places.ts';
 import type {
   Outgoing,
   OutgoingMail,
@@ -50,13 +50,14 @@ export type SenderDependencies = {
   readonly allow: readonly string[];
   /** Undefined where mail is not set up. */
   readonly mail: MailSender | undefined;
-  readonly vapid: VapidKeys | undefined;
+  /** Undefined where no browser is notified. */
+  readonly vapid: (() => Promise<VapidKeys>) | undefined;
   /** From the call to the whole answer, including the wait for others to the same host. */
   readonly limitMs?: number;
   /** The most at once to one host. */
   readonly toOneHost?: number;
   readonly lookup?: Lookup;
-  readonly ownPlaces?: ConnectionDependencies['ownPlaces'];
+  readonly ownPlaces?: ConnectionDependencies['ownPlaces'] | undefined;
 };
 
 /**
@@ -224,7 +225,7 @@ export function createSender({
       ttl: String(ttl_s),
       urgency,
       topic,
-      authorization: vapidAuthorization(vapid, endpoint, clock.now()),
+      authorization: vapidAuthorization(await vapid(), endpoint, clock.now()),
     };
     return request({ method: 'POST', url, headers, body });
   };

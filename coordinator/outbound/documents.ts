@@ -5,9 +5,9 @@ import {
   type ConnectionDependencies,
   createConnector,
   createLookup,
+  createOwnPlaces,
   type Lookup,
 } from './connection.ts';
-import { createOwnPlaces } from './own-places.ts';
 
 /** Another party's document as answered: of a client that identifies itself by an address. */
 export type ReadDocument = {

@@ -23,7 +23,7 @@ import {
 } from '../../shared/bus/nkeys.ts';
 import { deriveNetworkKey, type NetworkKey } from '../../shared/checks/sealed-secrets.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
-import { readSealing, type Sealing, sealEpochOf, type WrappedKey } from '../secrets/keys.ts';
+import { readSealing, type Sealing, sealEpochOf, type WrappedKey } from '../secrets/at-rest.ts';
 import {
   addProbeKey,
   insertProbe,

@@ -8,7 +8,7 @@ import { isViolationOf, type Queryable, type Sql, type Transaction } from '../da
 import { enqueue, outboxChannel } from '../database/outbox.ts';
 import { countOf, inTransaction } from '../database/sql.ts';
 import type { CursorPlace } from '../gate/cursors.ts';
-import { growSealEpoch } from '../secrets/keys.ts';
+import { growSealEpoch } from '../secrets/at-rest.ts';
 import { placeOf } from './places.ts';
 import type { RecentChecks } from './recent-checks.ts';
 

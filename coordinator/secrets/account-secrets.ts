@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { Sql } from '../database/connect.ts';
-import { createKeptKey, type MasterKeys } from './keys.ts';
+import { createKeptKey, type MasterKeys } from './at-rest.ts';
 
 /**
  * Temporary secrets of users: the text in a cookie or a link. Only its fingerprint is stored, and

@@ -6,7 +6,7 @@ import type { Clock } from '../../shared/base/time.ts';
 import type { Sql } from '../database/connect.ts';
 import type { Caller } from '../gate/caller.ts';
 import { createGatheredLookup, createLastUses } from '../gate/lookups.ts';
-import { createKeptKey, type MasterKeys } from '../secrets/keys.ts';
+import { createKeptKey, type MasterKeys } from '../secrets/at-rest.ts';
 import { tokenHolders, writeLastUsed } from './queries.ts';
 
 /**

@@ -1,10 +1,11 @@
 import { postMails } from '../account-mail/queries.ts';
 import type { Transaction } from '../database/connect.ts';
 import type { Answered } from '../deliveries/model.ts';
-import { cancelWaiting, type Outcome } from '../deliveries/queries.ts';
 import {
+  cancelWaiting,
   createSending,
   type Kind,
+  type Outcome,
   type Sending,
   type SendingDependencies,
 } from '../deliveries/sending.ts';

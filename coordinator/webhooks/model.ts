@@ -2,8 +2,7 @@ import type { listEvents } from '../../shared/api/events.ts';
 import type { OutputOf } from '../../shared/api/operation.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import type { Answered, Pauses } from '../deliveries/model.ts';
-import type { Outcome } from '../deliveries/queries.ts';
-
+import type { Outcome } from '../deliveries/sending.ts';
 import {
   type HttpAnswer,
   later,

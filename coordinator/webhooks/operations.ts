@@ -1,7 +1,7 @@
 import * as api from '../../shared/api/webhooks.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
-import { cancelWaiting } from '../deliveries/queries.ts';
+import { cancelWaiting } from '../deliveries/sending.ts';
 import { eventCursors } from '../events/position.ts';
 import { hourly } from '../gate/attempts.ts';
 import { handle } from '../gate/bind.ts';

@@ -48,7 +48,7 @@ export type Guard = {
 
 export type Endpoint = { readonly address: string; readonly port: number };
 
-export type GuardDependencies = {
+type GuardDependencies = {
   /**
    * Non-public ranges that the probe's own host allows (PROBE_ALLOW_CIDRS). The coordinator can
    * never add to them.
@@ -209,15 +209,6 @@ export function createGuard(dependencies: GuardDependencies): Guard {
       );
     },
   };
-}
-
-/**
- * Whether a report may include our own address that the other side saw. A non-public address is
- * translated on its way out, and is private.
- */
-export function mayReportOutgoing(own: string | null, other: string | null): own is string {
-  const [from, to] = [own, other].map((text) => (text === null ? undefined : parseAddress(text)));
-  return from !== undefined && to !== undefined && (isPublic(from) || !isPublic(to));
 }
 
 /**

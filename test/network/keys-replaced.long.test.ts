@@ -3,8 +3,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { App } from '../../coordinator/app.ts';
-import { createSecretsAtRest } from '../../coordinator/secrets/at-rest.ts';
-import { readSealing, sealEpochOf } from '../../coordinator/secrets/keys.ts';
+import {
+  createSecretsAtRest,
+  readSealing,
+  sealEpochOf,
+} from '../../coordinator/secrets/at-rest.ts';
 import { openNetworkKnowledge } from '../../probe/presence/knowledge.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import type { AssignmentMessage } from '../../shared/bus/messages.ts';

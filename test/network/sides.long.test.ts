@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { incidentById } from '../../coordinator/incidents/queries.ts';
-import { sidesFrom } from '../../coordinator/incidents/sides.ts';
+import { incidentById, sidesFrom } from '../../coordinator/incidents/queries.ts';
 import { sidesNow } from '../../coordinator/monitors/sides.ts';
 import { createResults } from '../../coordinator/results/reading.ts';
 import { createUnsealedHours } from '../../coordinator/results/unsealed-hours.ts';

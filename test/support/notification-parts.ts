@@ -87,8 +87,7 @@ export const notificationBench = async (sql: Sql) => {
     });
     const courier = createSending(kind, { place, sql: sqlOfCourier, clock, log });
     const planner = createPlanner({ sql, clock, log });
-    const gathers = (kind: string): boolean => kindOf(kind)?.gathers !== false;
-    const composer = createComposer({ sql, clock, gathers, results });
+    const composer = createComposer({ sql, clock, kindOf, results });
     return {
       kind,
       courier,

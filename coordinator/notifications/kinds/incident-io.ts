@@ -1,6 +1,14 @@
-import { clean, cut, cutFor, facts, isWarning, links, markdown, others, subject } from './text.ts';
-import type { ChannelKind } from './types.ts';
-import { jsonPost, judgeHttp, member, secretField, urlField, value } from './types.ts';
+import { isWarning } from '../message.ts';
+import { clean, cut, cutFor, facts, links, markdown, others, subject } from './text.ts';
+import {
+  type ChannelKind,
+  jsonPost,
+  judgeHttp,
+  member,
+  secretField,
+  urlField,
+  value,
+} from './types.ts';
 
 export const incidentIo: ChannelKind = {
   id: 'incident_io',

@@ -1,7 +1,14 @@
-import type { Notification, NotifiedEvent } from '../message.ts';
-import { clean, cut, facts, isWarning, links, subject } from './text.ts';
-import type { ChannelKind } from './types.ts';
-import { choiceField, jsonPost, judgeHttp, member, secretField, value } from './types.ts';
+import { isWarning, type Notification, type NotifiedEvent } from '../message.ts';
+import { clean, cut, facts, links, subject } from './text.ts';
+import {
+  type ChannelKind,
+  choiceField,
+  jsonPost,
+  judgeHttp,
+  member,
+  secretField,
+  value,
+} from './types.ts';
 
 const severities: Readonly<Partial<Record<NotifiedEvent, 'critical' | 'warning'>>> = {
   down: 'critical',

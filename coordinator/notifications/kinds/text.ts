@@ -1,5 +1,10 @@
 import { durationText } from '../../../shared/base/time.ts';
-import type { Notification, NotifiedEvent, NotifiedMonitor } from '../message.ts';
+import {
+  isWarning,
+  type Notification,
+  type NotifiedEvent,
+  type NotifiedMonitor,
+} from '../message.ts';
 
 /** Text that kinds share, as plain text: each escapes it for its medium. */
 
@@ -42,7 +47,7 @@ export function bytes(text: string): number {
 }
 
 /** The tone decides colours and priorities. */
-export type Tone = 'bad' | 'good' | 'warning' | 'neutral';
+type Tone = 'bad' | 'good' | 'warning' | 'neutral';
 const tones: Readonly<Record<NotifiedEvent, Tone>> = {
   down: 'bad',
   reminder: 'bad',
@@ -55,11 +60,6 @@ const tones: Readonly<Record<NotifiedEvent, Tone>> = {
   test: 'neutral',
   up: 'good',
 };
-
-/** What it is about is up (rule 44). */
-export function isWarning({ event }: Pick<Notification, 'event'>): boolean {
-  return event === 'warning' || event === 'warning_over';
-}
 
 export function toneOf(notification: Notification): Tone {
   return tones[notification.event];
@@ -109,7 +109,7 @@ export function others({ others_down: { count, names }, event }: Notification): 
 }
 
 /** The outcome of one monitor, without its name. */
-export function outcome(monitor: NotifiedMonitor, at: number): string {
+function outcome(monitor: NotifiedMonitor, at: number): string {
   const cause = clean(monitor.cause);
   switch (monitor.event) {
     case 'down':
@@ -139,7 +139,7 @@ function lasted({ started_at, resolved_at }: NotifiedMonitor, until: number): st
   return durationText((resolved_at ?? until) - started_at);
 }
 
-export type Fact = { readonly label: string; readonly value: string };
+type Fact = { readonly label: string; readonly value: string };
 
 /**
  * The facts about one monitor, each with its label, in the order in which a person asks for them.

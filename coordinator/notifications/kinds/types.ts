@@ -1,4 +1,4 @@
-import { retryAfter_s } from '../../../shared/base/retry-after.ts';
+import { retryAfter_s } from '../../../shared/base/time.ts';
 import type { Verdict } from '../../deliveries/model.ts';
 import type { Notification } from '../message.ts';
 

@@ -1,8 +1,13 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import type { Notification } from '../message.ts';
-import { isWarning } from './text.ts';
-import type { ChannelKind, OutgoingRequest } from './types.ts';
-import { judgeHttp, secretField, secretUrlField, value } from './types.ts';
+import { isWarning, type Notification } from '../message.ts';
+import {
+  type ChannelKind,
+  judgeHttp,
+  type OutgoingRequest,
+  secretField,
+  secretUrlField,
+  value,
+} from './types.ts';
 
 /** Event names of webhooks: a noun, a full stop, what happened. */
 const types = {

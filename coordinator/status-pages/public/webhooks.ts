@@ -4,10 +4,12 @@ import type { Clock } from '../../../shared/base/time.ts';
 import type { Sql } from '../../database/connect.ts';
 import { inTransaction } from '../../database/sql.ts';
 import { usualPauses } from '../../deliveries/model.ts';
-import { type Claimed, cancelWaiting, type Outcome } from '../../deliveries/queries.ts';
 import {
+  type Claimed,
+  cancelWaiting,
   createSending,
   type Kind,
+  type Outcome,
   type Sending,
   type SendingDependencies,
 } from '../../deliveries/sending.ts';

@@ -1,6 +1,6 @@
+import { isPublic, parseAddress } from '../../../shared/base/network.ts';
 import { mask } from '../../../shared/checks/config-secrets.ts';
 import type { Json, Phases } from '../../../shared/checks/result.ts';
-import { mayReportOutgoing } from '../guard.ts';
 import { type Failure, ownCodes, type ReachSeen, type TlsSeen } from './observation.ts';
 
 const maxAddresses = 20;
@@ -48,6 +48,15 @@ export function reachEvidence(
   }
   if (failure) evidence.failure = { phase: failure.phase, code: failure.code };
   return evidence;
+}
+
+/**
+ * Whether a report may include our own address that the other side saw. A non-public address is
+ * translated on its way out, and is private.
+ */
+export function mayReportOutgoing(own: string | null, other: string | null): own is string {
+  const [from, to] = [own, other].map((text) => (text === null ? undefined : parseAddress(text)));
+  return from !== undefined && to !== undefined && (isPublic(from) || !isPublic(to));
 }
 
 /** What the handshake showed, as evidence. */

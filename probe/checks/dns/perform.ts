@@ -1,10 +1,10 @@
 import { performance } from 'node:perf_hooks';
 import type { Assignment } from '../../../shared/checks/assignment.ts';
 import { type DnsSettings, dnsSettings, type Resolver } from '../../../shared/checks/dns/config.ts';
-import type { Verdict } from '../../../shared/checks/result.ts';
-import { noPhases } from '../../../shared/checks/result.ts';
+import { noPhases, type Verdict } from '../../../shared/checks/result.ts';
+import { mayReportOutgoing } from '../connection/evidence.ts';
 import { type Families, ownFamilies } from '../connection/lookup.ts';
-import { mayReportOutgoing, outgoingTo } from '../guard.ts';
+import { outgoingTo } from '../guard.ts';
 import { clearAlarm, newAlarm, setAlarm } from '../limits.ts';
 import type { Check, CheckContext } from '../types.ts';
 import { type Asking, type Exchange, exchange } from './exchange.ts';

@@ -1,4 +1,4 @@
-import { retryAfter_s } from '../../../shared/base/retry-after.ts';
+import { retryAfter_s } from '../../../shared/base/time.ts';
 import type { HttpsCause } from '../../../shared/checks/https/causes.ts';
 import {
   atJsonPath,

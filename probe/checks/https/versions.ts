@@ -99,8 +99,9 @@ function isHttp2Wanted(
   if (failure !== null)
     return isRefusedProtocol(failure) || (isHttp2(beginning) && failure.code !== ownCodes.deadline);
   if (isExpected(status)) return false;
-  const upgrades = headers.some(([name, value]) => name === 'upgrade' && /\bh2c?\b/i.test(value));
-  return status === 505 || (status === 426 && upgrades);
+  const isUpgrade = ([name, value]: readonly [string, string]): boolean =>
+    name === 'upgrade' && /\bh2c?\b/i.test(value);
+  return status === 505 || (status === 426 && headers.some(isUpgrade));
 }
 
 /**

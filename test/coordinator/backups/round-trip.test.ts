@@ -10,7 +10,7 @@ import { hourMs } from '../../../coordinator/results/chunk.ts';
 import { dayMs, makeDays, yearSeries } from '../../../coordinator/results/days.ts';
 import { insertJournal, makeJournalHours } from '../../../coordinator/results/journal.ts';
 import { makeResultDays } from '../../../coordinator/results/retention.ts';
-import { readSealing, sealEpochOf } from '../../../coordinator/secrets/keys.ts';
+import { readSealing, sealEpochOf } from '../../../coordinator/secrets/at-rest.ts';
 import { handOn } from '../../../coordinator/webhooks/delivery-queries.ts';
 import { insertWebhook } from '../../../coordinator/webhooks/queries.ts';
 import { newId } from '../../../shared/base/crypto.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { areApart } from '../../../coordinator/core/places.ts';
 import type { ObservingProbe, ProbeView, Watched } from '../../../coordinator/core/types.ts';
 import { isFailing, reachOf, tallyOf } from '../../../coordinator/core/views.ts';
-import { describeSides, sidesFrom } from '../../../coordinator/incidents/sides.ts';
+import { describeSides, sidesFrom } from '../../../coordinator/incidents/queries.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import type { Roster } from '../../../shared/checks/assignment.ts';
 import { makePlacesStory, placesFault } from '../../simulation/places-story.ts';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { executeAll } from '../../../coordinator/database/connect.ts';
 import { inTransaction } from '../../../coordinator/database/sql.ts';
-import { claimDeliveries, type OnTheWay } from '../../../coordinator/deliveries/queries.ts';
+import { claimDeliveries, type OnTheWay } from '../../../coordinator/deliveries/sending.ts';
 import { takeLeases } from '../../../coordinator/engine/queries.ts';
 import {
   heldAlerts,

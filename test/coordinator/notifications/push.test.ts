@@ -35,7 +35,12 @@ let service: Receiver;
 let sender: Sender;
 beforeAll(async () => {
   service = await openReceiver();
-  sender = createSender({ clock: { now: () => at }, allow: ['127.0.0.1'], mail: undefined, vapid });
+  sender = createSender({
+    clock: { now: () => at },
+    allow: ['127.0.0.1'],
+    mail: undefined,
+    vapid: async () => vapid,
+  });
 });
 afterAll(async () => {
   await sender.close();

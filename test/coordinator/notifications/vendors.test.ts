@@ -41,11 +41,11 @@ describe('vendors', () => {
     receiver = await openReceiver();
     const keys = createECDH('prime256v1');
     keys.generateKeys();
-    const vapid = {
+    const vapid = async () => ({
       subject: 'mailto:ops@antipode.example',
       public_key: keys.getPublicKey().toString('base64url'),
       private_key: keys.getPrivateKey().toString('base64url'),
-    };
+    });
     const parts = { clock: systemClock, allow: ['127.0.0.1'], mail: undefined, vapid };
     sender = createSender(parts);
     hasty = createSender({ ...parts, limitMs: 200 });

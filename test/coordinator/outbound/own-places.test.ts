@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Lookup } from '../../../coordinator/outbound/connection.ts';
+import { createOwnPlaces, type Lookup } from '../../../coordinator/outbound/connection.ts';
 import { createDocumentReader } from '../../../coordinator/outbound/documents.ts';
-import { createOwnPlaces } from '../../../coordinator/outbound/own-places.ts';
 import { parseAddress } from '../../../shared/base/network.ts';
 
 /** Nothing that we send reaches a service of our own, though its address is public. */

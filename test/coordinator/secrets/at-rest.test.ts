@@ -8,10 +8,12 @@ import {
 } from '../../../coordinator/probes/queries.ts';
 import {
   createSecretsAtRest,
+  growEverySealEpoch,
   pingTokenOf,
+  readSealing,
+  sealEpochOf,
   secretsOf,
 } from '../../../coordinator/secrets/at-rest.ts';
-import { growEverySealEpoch, readSealing, sealEpochOf } from '../../../coordinator/secrets/keys.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import {

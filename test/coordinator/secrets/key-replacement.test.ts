@@ -4,11 +4,12 @@ import { createCursors } from '../../../coordinator/gate/cursors.ts';
 import { operate } from '../../../coordinator/operator/operate.ts';
 import { createNetworkKeys } from '../../../coordinator/probes/identities.ts';
 import {
+  createKeptKey,
   createSecretsAtRest,
+  inForce,
   pingTokenOf,
   secretsOf,
 } from '../../../coordinator/secrets/at-rest.ts';
-import { createKeptKey, inForce } from '../../../coordinator/secrets/keys.ts';
 import { createTokens } from '../../../coordinator/tokens/authenticate.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';

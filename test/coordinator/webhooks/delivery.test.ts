@@ -1,7 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { forgetSettled } from '../../../coordinator/deliveries/queries.ts';
-import type { Sending } from '../../../coordinator/deliveries/sending.ts';
+import { forgetSettled, type Sending } from '../../../coordinator/deliveries/sending.ts';
 import { createSender } from '../../../coordinator/notifications/transport.ts';
 import { createWebhookSending } from '../../../coordinator/webhooks/event-sending.ts';
 import { createEvent, listEvents } from '../../../shared/api/events.ts';

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { notificationInWords } from '../../../../coordinator/notifications/pages/recipients.ts';
-import { createKeptKey } from '../../../../coordinator/secrets/keys.ts';
+import { createKeptKey } from '../../../../coordinator/secrets/at-rest.ts';
 import { createChannel, deleteChannel } from '../../../../shared/api/channels.ts';
 import { createGroup } from '../../../../shared/api/groups.ts';
 import { type Operation, type OutputOf, rawInput } from '../../../../shared/api/operation.ts';
