@@ -182,3 +182,18 @@ export function jsonText(value: unknown): string {
     typeof inside === 'string' ? inside.toWellFormed().replaceAll('\u0000', '\ufffd') : inside,
   );
 }
+
+/**
+ * Milliseconds since the epoch of a timestamptz. date_part counts in floating point, which is exact
+ * here, and twice as fast as extract.
+ */
+export function ms(sql: Queryable, column: string) {
+  const known = msOf.get(column);
+  if (known !== undefined) return known;
+  const made = sql.unsafe(`(date_part('epoch', ${column}) * 1000)::bigint`);
+  msOf.set(column, made);
+  return made;
+}
+
+/** A page needs twenty, always the same: they have no parameters. */
+const msOf = new Map<string, ReturnType<Queryable['unsafe']>>();

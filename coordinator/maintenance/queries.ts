@@ -1,17 +1,13 @@
 import { newId } from '../../shared/base/crypto.ts';
-import { clip, type Interval, union } from '../../shared/base/time.ts';
-import type { Caused } from '../core/uptime.ts';
+import { type Interval, union } from '../../shared/base/time.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
 import { countOf, inTransaction } from '../database/sql.ts';
 import { insertRows, namesOf, updateRows } from '../database/table.ts';
 import { orNotFound } from '../gate/context.ts';
 import {
-  type CoveringWindow,
-  coverOf,
   expandAgainBelow,
   expandedAhead,
   isSameSchedule,
-  type Membership,
   occurrencesOf,
   occurrencesToCome,
   type Schedule,
@@ -131,12 +127,12 @@ export async function countWindows(
   return countOf(sql`${windowsNotOver(sql, organisation, now)}`);
 }
 
-export function instant(at: number): string {
+function instant(at: number): string {
   return new Date(at).toISOString();
 }
 
 /** Occurrences that overlap or follow without a gap are stored as one stretch. */
-export async function writeOccurrences(
+async function writeOccurrences(
   sql: Queryable,
   window: string,
   occurrences: readonly Interval[],
@@ -152,7 +148,7 @@ export async function writeOccurrences(
     set ended_at = greatest(maintenance_occurrences.ended_at, excluded.ended_at)`;
 }
 
-export type NewWindow = {
+type NewWindow = {
   readonly id: string;
   readonly organisation: string;
   readonly draft: WindowDraft;
@@ -200,7 +196,7 @@ function scheduleRecord(schedule: Schedule) {
 }
 
 /** What a window names. */
-export async function writeCovered(
+async function writeCovered(
   sql: Queryable,
   id: string,
   monitors: readonly string[],
@@ -399,7 +395,7 @@ export async function lockedWindow(
   return windowById(sql, organisation, id);
 }
 
-export type ChangedWindow = {
+type ChangedWindow = {
   readonly draft: WindowDraft;
   readonly monitors: readonly string[];
   readonly groups: readonly string[];
@@ -492,121 +488,4 @@ export async function cutWindow(
   // Overlapping occurrences were stored as one stretch, so future ones were cut with it.
   const to = row?.expanded_until?.getTime() ?? now + expandAgainBelow + expandedAhead;
   await writeOccurrences(sql, id, occurrencesOf(schedule, { from: now + 1, to }).occurrences);
-}
-
-/**
- * A window as JSON: creation, deletion, whether it names the monitor itself, groups, occurrences;
- * times in milliseconds.
- */
-export type WindowJson = readonly [
-  created_at: number,
-  deleted_at: number | null,
-  direct: boolean,
-  groups: readonly string[],
-  /** Null when none is in the range. */
-  occurrences: readonly (readonly [number, number])[] | null,
-  id: string,
-  name: string | null,
-];
-export type MembershipJson = readonly [group: string, from: number, to: number | null];
-
-/**
- * Milliseconds since the epoch of a timestamptz. date_part counts in floating point, which is exact
- * here, and twice as fast as extract.
- */
-export function ms(sql: Queryable, column: string) {
-  const known = msOf.get(column);
-  if (known !== undefined) return known;
-  const made = sql.unsafe(`(date_part('epoch', ${column}) * 1000)::bigint`);
-  msOf.set(column, made);
-  return made;
-}
-
-/** A page needs twenty, always the same: they have no parameters. */
-const msOf = new Map<string, ReturnType<Queryable['unsafe']>>();
-
-/**
- * Columns of a query over `monitors w`: what covers it between two moments, as coverFrom() reads
- * it.
- */
-export function coverColumns(sql: Queryable, from: Date, to: Date) {
-  return sql`
-  (select coalesce(json_agg(json_build_array(${ms(sql, 'v.created_at')}, ${ms(sql, 'v.deleted_at')},
-    v.direct, v.groups, v.occurrences,
-      v.id, v.name)), '[]')
-    from (
-      select coalesce(mw.version_of, mw.id) as id, mw.name, mw.created_at, mw.deleted_at,
-        exists (select 1 from maintenance_monitors mm where mm.window_id = mw.id
-          and mm.monitor_id = w.id) as direct,
-        array(select mg.group_id from maintenance_groups mg where mg.window_id = mw.id) as groups,
-        (select json_agg(json_build_array(${ms(sql, 'o.began_at')}, ${ms(sql, 'o.ended_at')}))
-          from maintenance_occurrences o
-          where o.window_id = mw.id and o.ended_at > ${from} and o.began_at < ${to}) as occurrences
-      from maintenance_windows mw
-      where (mw.deleted_at is null or mw.deleted_at > ${from}) and mw.id in (
-        select mm.window_id from maintenance_monitors mm where mm.monitor_id = w.id
-        union select mg.window_id from maintenance_groups mg join group_memberships gm
-          on gm.group_id = mg.group_id
-          where gm.monitor_id = w.id and (gm.ended_at is null or gm.ended_at > ${from}))
-    ) v) as windows,
-  (select coalesce(json_agg(json_build_array(gm.group_id, ${ms(sql, 'gm.began_at')},
-    ${ms(sql, 'gm.ended_at')})), '[]')
-    from group_memberships gm where gm.monitor_id = w.id
-      and (gm.ended_at is null or gm.ended_at > ${from})) as memberships`;
-}
-
-export type CoverRow = {
-  readonly windows: readonly WindowJson[];
-  readonly memberships: readonly MembershipJson[];
-};
-
-export function coverFrom({ windows, memberships }: CoverRow): Interval[] {
-  return coverOf(windows.map(windowFrom), membershipsFrom(memberships));
-}
-
-function windowFrom([
-  created_at,
-  deleted_at,
-  direct,
-  groups,
-  occurrences,
-]: WindowJson): CoveringWindow {
-  return {
-    created_at,
-    deleted_at,
-    direct,
-    groups,
-    occurrences: (occurrences ?? []).map(([from, to]) => ({ from, to })),
-  };
-}
-
-function membershipsFrom(memberships: readonly MembershipJson[]): Membership[] {
-  return memberships.map(([group, from, to]) => ({ group, from, to }));
-}
-
-/** Like coverFrom(), each stretch with its window. */
-export function causedCoverFrom({ windows, memberships }: CoverRow): Caused[] {
-  return windows.flatMap((window) => {
-    const [, , , , , id, name] = window;
-    return coverOf([windowFrom(window)], membershipsFrom(memberships)).map((covered) => ({
-      ...covered,
-      cause: { is: 'window', id, name },
-    }));
-  });
-}
-
-/**
- * When each of these monitors is covered within the range, as things are now (rules 24 to 26).
- * Monitors that are never covered are included.
- */
-export async function coverOfMonitors(
-  sql: Queryable,
-  monitors: readonly string[],
-  range: Interval,
-): Promise<ReadonlyMap<string, readonly Interval[]>> {
-  if (monitors.length === 0) return new Map();
-  const rows = await sql<(CoverRow & { id: string })[]>`
-    select w.id, ${coverColumns(sql, new Date(range.from), new Date(range.to))} from monitors w
-    where w.id = any(${monitors}::uuid[])`;
-  return new Map(rows.map((row) => [row.id, clip(coverFrom(row), range)]));
 }

@@ -1,7 +1,7 @@
 import type { Moment } from '../../shared/api/moment.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
-import { clip, durationText, type Interval, union } from '../../shared/base/time.ts';
+import { durationText, type Interval } from '../../shared/base/time.ts';
 import { type Rule, recurrences, refuseRule, ruleFrom, ruleValue } from './recurrence.ts';
 import { clockOf, epochOf, instantsIn, localOf, margin } from './zones.ts';
 
@@ -29,17 +29,17 @@ const day = 86_400_000;
 export const expandedAhead = 90 * day;
 export const expandAgainBelow = 62 * day;
 
-export type Occurrences = {
+type Occurrences = {
   readonly occurrences: readonly Interval[];
   /** Nothing begins after the range. */
   readonly ended: boolean;
 };
 
 /** An occurrence with the local time that it follows from. */
-export type Planned = Interval & { readonly local: number };
+type Planned = Interval & { readonly local: number };
 
 /** The occurrences that begin in the range, in order and each once. */
-export function plannedIn(
+function plannedIn(
   schedule: Schedule,
   range: Interval,
 ): { readonly planned: readonly Planned[]; readonly ended: boolean } {
@@ -113,7 +113,7 @@ export function occurrencesOf(schedule: Schedule, range: Interval): Occurrences 
  * The latest occurrence that began within one occurrence's length before now. It is searched
  * backwards in growing steps: a dense rule has thousands there.
  */
-export function latestBegun(schedule: Schedule, now: number): Planned | undefined {
+function latestBegun(schedule: Schedule, now: number): Planned | undefined {
   const lasts = longestOf(schedule);
   for (let back = Math.min(lasts, day); ; back = Math.min(lasts, back * 4)) {
     const last = plannedIn(schedule, {
@@ -160,7 +160,7 @@ export function occurrencesToCome(
  * A rule must occur within this time after its start, or it is taken to never occur. A year of
  * minutes is as much work as thirty years of days.
  */
-export const searched = {
+const searched = {
   YEARLY: 30,
   MONTHLY: 30,
   WEEKLY: 30,
@@ -308,7 +308,7 @@ function refuseUseless(schedule: Schedule, rule: Rule): void {
 }
 
 /** Null leaves a value as it is; an empty text removes it. */
-export type WindowChange = {
+type WindowChange = {
   readonly name: string | null;
   readonly starts_at: Moment | null;
   readonly ends_at: Moment | null;
@@ -346,7 +346,7 @@ export function isSameSchedule(a: Schedule, b: Schedule): boolean {
 }
 
 /** A running or upcoming occurrence, with its local time, and the effect of clock changes on it. */
-export type UpcomingWindow = {
+type UpcomingWindow = {
   readonly from: number;
   readonly to: number;
   /** The local time in the zone, as the milliseconds that it would be in UTC. */
@@ -444,46 +444,3 @@ export function refuseOver(schedule: Schedule, now: number): void {
 }
 
 type Limits = { readonly most?: number; readonly cut_at?: number | null };
-
-/**
- * The part of a maintenance window that determines cover: its creation, deletion, occurrences, and
- * what it names.
- */
-export type CoveringWindow = {
-  readonly created_at: number;
-  readonly deleted_at: number | null;
-  readonly occurrences: readonly Interval[];
-  /** Whether it names the monitor itself. */
-  readonly direct: boolean;
-  readonly groups: readonly string[];
-};
-
-/** A monitor's time in a group; `to` is null while it lasts. */
-export type Membership = {
-  readonly group: string;
-  readonly from: number;
-  readonly to: number | null;
-};
-
-/**
- * When a monitor was, is and will be covered. Cover begins at the later of the window's start and
- * its creation, and ends when the window is deleted (rule 24); through a group it lasts as long as
- * the membership (rule 26).
- */
-export function coverOf(
-  windows: readonly CoveringWindow[],
-  memberships: readonly Membership[],
-): Interval[] {
-  const covered = windows.flatMap(({ created_at, deleted_at, occurrences, direct, groups }) => {
-    const life = clip(occurrences, {
-      from: created_at,
-      to: deleted_at ?? Number.POSITIVE_INFINITY,
-    });
-    if (direct) return life;
-    const inside = memberships.filter(({ group }) => groups.includes(group));
-    return inside.flatMap(({ from, to }) =>
-      clip(life, { from, to: to ?? Number.POSITIVE_INFINITY }),
-    );
-  });
-  return union(covered);
-}

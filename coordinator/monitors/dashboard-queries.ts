@@ -1,9 +1,8 @@
 import type { Kind } from '../../shared/checks/kinds.ts';
 import type { Cause } from '../../shared/checks/result.ts';
 import type { Queryable } from '../database/connect.ts';
-import { escapeLike, limited, searchText, wordsOf } from '../database/sql.ts';
+import { escapeLike, limited, ms, searchText, wordsOf } from '../database/sql.ts';
 import { groupChoices } from '../groups/queries.ts';
-import { ms } from '../maintenance/queries.ts';
 import { type MuteColumn, muteColumn } from '../notifications/mute-queries.ts';
 import { flappingMemoryMs, type Outage } from '../notifications/policy.ts';
 import type { MonitorKey, Results } from '../results/reading.ts';

@@ -2,15 +2,9 @@ import type { Interval } from '../../shared/base/time.ts';
 import type { Config } from '../../shared/checks/assignment.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
 import type { Queryable } from '../database/connect.ts';
-import { escapeLike, limited, searchText, utcText, wordsOf } from '../database/sql.ts';
+import { escapeLike, limited, ms, searchText, utcText, wordsOf } from '../database/sql.ts';
 import { orNotFound } from '../gate/context.ts';
-import {
-  type CoverRow,
-  causedCoverFrom,
-  coverColumns,
-  coverFrom,
-  ms,
-} from '../maintenance/queries.ts';
+import { type CoverRow, causedCoverFrom, coverColumns, coverFrom } from '../maintenance/cover.ts';
 import { placeNameOf, seeingProbes } from '../probes/places.ts';
 import type { MonitorKey, Results } from '../results/reading.ts';
 import type { OpenWarning } from '../warnings/model.ts';

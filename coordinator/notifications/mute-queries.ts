@@ -1,6 +1,6 @@
 import { newId } from '../../shared/base/crypto.ts';
 import type { Queryable } from '../database/connect.ts';
-import { ms } from '../maintenance/queries.ts';
+import { ms } from '../database/sql.ts';
 
 /** When notifications are muted (rule 36): of a whole organisation, or of one monitor. */
 

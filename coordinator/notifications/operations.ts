@@ -8,7 +8,7 @@ import { afterAll, pageOf } from '../gate/cursors.ts';
 import { deadLink } from '../gate/roles.ts';
 import { requireGroups } from '../groups/queries.ts';
 import { writeAcknowledgement } from '../incidents/queries.ts';
-import { coverOfMonitors } from '../maintenance/queries.ts';
+import { coverOfMonitors } from '../maintenance/cover.ts';
 import { monitorById } from '../monitors/queries.ts';
 import * as contract from './contract.ts';
 import { ownersOf } from './last-resort.ts';

@@ -2,7 +2,7 @@ import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import type { Queryable, Sql, Statement } from '../database/connect.ts';
 import { jsonText } from '../database/sql.ts';
-import { coverOfMonitors } from '../maintenance/queries.ts';
+import { coverOfMonitors } from '../maintenance/cover.ts';
 import {
   type Alert,
   type AlertEvent,

@@ -1,8 +1,7 @@
 import type { OutputOf } from '../../shared/api/operation.ts';
 import type { Queryable } from '../database/connect.ts';
-import { limited } from '../database/sql.ts';
+import { limited, ms } from '../database/sql.ts';
 import { handle } from '../gate/bind.ts';
-import { ms } from '../maintenance/queries.ts';
 import { muteOf } from '../notifications/mute-queries.ts';
 import { obstacleOf } from '../notifications/policy.ts';
 import * as contract from '../web/contract.ts';

@@ -13,7 +13,7 @@ import {
   type CoveringWindow,
   coverOf,
   type Membership,
-} from '../../coordinator/maintenance/window.ts';
+} from '../../coordinator/maintenance/cover.ts';
 import {
   type Alert,
   type AlertEvent,

@@ -1,5 +1,5 @@
 import type { Queryable, Sql } from '../../database/connect.ts';
-import { ms } from '../../maintenance/queries.ts';
+import { ms } from '../../database/sql.ts';
 import { monitorHistories } from '../../monitors/status-queries.ts';
 import type { Results } from '../../results/reading.ts';
 import type { AccountSecrets } from '../../secrets/account-secrets.ts';

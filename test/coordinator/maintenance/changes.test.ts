@@ -3,7 +3,8 @@ import {
   listMaintenanceByTime,
   showMaintenanceWindow,
 } from '../../../coordinator/maintenance/contract.ts';
-import { coverOfMonitors, expandWindows } from '../../../coordinator/maintenance/queries.ts';
+import { coverOfMonitors } from '../../../coordinator/maintenance/cover.ts';
+import { expandWindows } from '../../../coordinator/maintenance/queries.ts';
 import { createGroup } from '../../../shared/api/groups.ts';
 import {
   createMaintenanceWindow,

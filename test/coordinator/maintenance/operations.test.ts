@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { coverOfMonitors, expandWindows } from '../../../coordinator/maintenance/queries.ts';
+import { coverOfMonitors } from '../../../coordinator/maintenance/cover.ts';
+import { expandWindows } from '../../../coordinator/maintenance/queries.ts';
 import { createGroup, deleteGroup } from '../../../shared/api/groups.ts';
 import {
   createMaintenanceWindow,

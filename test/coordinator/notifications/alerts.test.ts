@@ -8,7 +8,7 @@ import type {
   SeenResult,
   Watched,
 } from '../../../coordinator/core/types.ts';
-import { coverOf } from '../../../coordinator/maintenance/window.ts';
+import { coverOf } from '../../../coordinator/maintenance/cover.ts';
 import {
   downs,
   late,
