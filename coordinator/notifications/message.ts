@@ -1,11 +1,12 @@
 import { z } from 'zod';
-import { downFrom, type SeenFrom } from '../../shared/base/text.ts';
+import { type Continents, downFrom, type SeenFrom } from '../../shared/base/text.ts';
 import { briefDuration } from '../../shared/base/time.ts';
 import { causeSentence } from '../../shared/checks/causes.ts';
-import { sidesFrom } from '../incidents/queries.ts';
+import type { Cause } from '../../shared/checks/result.ts';
+import { type StoredSides, sidesFrom } from '../incidents/queries.ts';
 import { localOf } from '../maintenance/zones.ts';
-import type { WaitingStep } from './compose-queries.ts';
-import type { StepEvent } from './policy.ts';
+import type { Hours } from './hours.ts';
+import type { Flapping, HeldBy, StepEvent, WarningEvent } from './policy.ts';
 
 /** What leaves together, in which order, and in which words (rule 32). */
 
@@ -18,11 +19,6 @@ type Item = {
   readonly monitor_id: string;
   readonly started_at: number;
 };
-
-/** What it is about is up (rule 44). */
-export function isWarning({ event }: Pick<Notification, 'event'>): boolean {
-  return event === 'warning' || event === 'warning_over';
-}
 
 /** The messages for what is due: one for people; for a program, one per event. */
 export function messagesOf<Due extends Item>(
@@ -86,6 +82,11 @@ export function newestOfEach<State extends { readonly event: string; readonly st
     if (isNewer) newest.set(monitorOf(state), state);
   }
   return states.filter((state) => newest.get(monitorOf(state)) === state);
+}
+
+/** What it is about is up (rule 44). */
+export function isWarning({ event }: Pick<Notification, 'event'>): boolean {
+  return event === 'warning' || event === 'warning_over';
 }
 
 type Said = Item & {
@@ -542,3 +543,70 @@ export function matrixLine(
     .map(([word, continents]) => `${word} ${continents.join(', ')}`);
   return words.length === 0 ? null : words.join('; ');
 }
+
+/** The queries that turn due steps into messages. */
+
+export type ComposedChannel = {
+  readonly id: string;
+  readonly organisation_id: string;
+  readonly organisation: string;
+  readonly time_zone: string;
+  readonly kind: string;
+  readonly enabled: boolean;
+  readonly deleted: boolean;
+  readonly verified: boolean;
+  readonly unsubscribed: boolean;
+  readonly delay_s: number;
+  readonly reminder_s: number | null;
+  readonly hours: Hours | null;
+  readonly bucket_full_at: Date;
+  readonly gathering_since: Date | null;
+  readonly gathered_at: Date | null;
+};
+
+export type WaitingStep = {
+  readonly id: number;
+  readonly channel_id: string;
+  readonly organisation_id: string;
+  readonly monitor_id: string;
+  readonly incident_id: string;
+  readonly event: StepEvent;
+  readonly seq: number;
+  readonly due_at: Date;
+  readonly look_at: Date;
+  /** When its alert became known to be due. */
+  readonly created_at: Date;
+  readonly flapping: Flapping;
+  readonly held_by: HeldBy | null;
+  /** Null once the monitor, and its incidents with it, was deleted. */
+  readonly started_at: Date | null;
+  readonly confirmed_at: Date | null;
+  readonly resolved_at: Date | null;
+  readonly acknowledged_at: Date | null;
+  readonly acknowledged_as: string | null;
+  readonly cause: Cause | null;
+  readonly scope: string | null;
+  readonly layer: string | null;
+  /** The continents that the scope was judged from; null where private places saw it. */
+  readonly continents: Continents | null;
+  readonly sides: StoredSides | null;
+  readonly seen_probe: string | null;
+  readonly seen_continent: string | null;
+  readonly confirmed_probe: string | null;
+  readonly confirmed_continent: string | null;
+  readonly monitor_name: string | null;
+  readonly target: string | null;
+  readonly type: string | null;
+  readonly group_name: string | null;
+};
+
+export type NewMessage = {
+  readonly id: string;
+  readonly organisation: string;
+  readonly channel: string;
+  readonly event: string;
+  readonly thread: string;
+  readonly told: unknown;
+  readonly due_at: number;
+  readonly steps: readonly { readonly id: number; readonly event: StepEvent | WarningEvent }[];
+};

@@ -1,4 +1,5 @@
 import { newId } from '../../shared/base/crypto.ts';
+import type { Interval } from '../../shared/base/time.ts';
 import type { Queryable } from '../database/connect.ts';
 import { ms } from '../database/sql.ts';
 
@@ -71,6 +72,22 @@ export async function monitorMutes(
   return rows.map((row) => ({ ...row, until: row.until < never ? row.until : null }));
 }
 
+/** When these organisations are muted, and these monitors alone. */
+export async function mutesOf(
+  sql: Queryable,
+  { organisations, monitors }: { organisations: readonly string[]; monitors: readonly string[] },
+  since: number,
+): Promise<ReadonlyMap<string, readonly Interval[]>> {
+  const rows = await sql<{ of: string; from: Date; to: Date }[]>`
+    select coalesce(u.monitor_id, u.organisation_id) as of, u.began_at as from,
+      ${muteEnd(sql)} as to
+    from mutes u where u.organisation_id = any(${organisations}::uuid[])
+      and (u.monitor_id is null or u.monitor_id = any(${monitors}::uuid[]))
+      and u.until > ${new Date(since)}`;
+  const spans = rows.map(({ of, from, to }) => ({ of, from: from.getTime(), to: to.getTime() }));
+  return Map.groupBy(spans, ({ of }) => of);
+}
+
 /** The newest mute of each of these monitors. `ended_at`: null until someone ends or replaces it. */
 export function newestMutes(sql: Queryable, organisation: string, monitors: readonly string[]) {
   return sql<
@@ -104,7 +121,7 @@ function ofMonitors(sql: Queryable, monitors: readonly string[] | null) {
   return monitors === null ? sql`monitor_id is null` : sql`monitor_id = any(${monitors}::uuid[])`;
 }
 
-export type NewMute = {
+type NewMute = {
   readonly organisation: string;
   readonly user: string | null;
   readonly at: Date;

@@ -2,7 +2,6 @@ import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
 import { inTransaction, jsonText } from '../database/sql.ts';
-import { isOverSince } from './compose-queries.ts';
 import {
   type DisabledReason,
   disabledReasonOf,
@@ -20,7 +19,7 @@ import {
   takeDueWarnings,
 } from './warnings.ts';
 
-export type DueEvent = {
+type DueEvent = {
   readonly id: number;
   readonly organisation_id: string;
   readonly monitor_id: string;
@@ -29,7 +28,7 @@ export type DueEvent = {
   readonly due_at: Date;
 };
 
-export type PlannedChannel = {
+type PlannedChannel = {
   readonly id: string;
   readonly organisation_id: string;
   readonly covers: 'all' | 'chosen';
@@ -63,7 +62,7 @@ export type NewStep = {
  * decides who is notified of an event at all; each step decides its own time
  * (notifications/compose.ts).
  */
-export type Planner = {
+type Planner = {
   /** Plans what is due. Returns whether there was anything. */
   readonly plan: () => Promise<boolean>;
 };
@@ -180,7 +179,7 @@ function unique(texts: readonly string[]): string[] {
 }
 
 /** The channels of these organisations, without deleted ones. */
-export function channelsToPlan(
+function channelsToPlan(
   sql: Queryable,
   organisations: readonly string[],
 ): Promise<PlannedChannel[]> {
@@ -193,14 +192,14 @@ export function channelsToPlan(
       and c.organisation_id = any(${organisations}::uuid[])`;
 }
 
-export function groupsOfMonitors(
+function groupsOfMonitors(
   sql: Queryable,
   monitors: readonly string[],
 ): Promise<{ id: string; group_id: string | null }[]> {
   return sql`select id, group_id from monitors where id = any(${monitors}::uuid[])`;
 }
 
-export type StoredOutage = {
+type StoredOutage = {
   readonly monitor_id: string;
   readonly incident: string;
   readonly confirmed_at: Date;
@@ -286,7 +285,7 @@ function baseOf({ organisation_id, monitor_id, incident_id, due_at }: DueEvent |
   };
 }
 
-export type EarlierStep = {
+type EarlierStep = {
   readonly incident_id: string;
   readonly channel_id: string;
   readonly event: StepEvent;
@@ -295,17 +294,14 @@ export type EarlierStep = {
 };
 
 /** Steps that were planned for these incidents before; rows are locked. */
-export function stepsOfIncidents(
-  sql: Queryable,
-  incidents: readonly string[],
-): Promise<EarlierStep[]> {
+function stepsOfIncidents(sql: Queryable, incidents: readonly string[]): Promise<EarlierStep[]> {
   return sql<EarlierStep[]>`
     select incident_id, channel_id, event, state, flapping from alert_steps
     where incident_id = any(${incidents}::uuid[]) order by id for update`;
 }
 
 /** The channels that were notified lately that a monitor is flapping. */
-export function flappingNotified(
+function flappingNotified(
   sql: Queryable,
   monitors: readonly string[],
   since: number,
@@ -316,11 +312,22 @@ export function flappingNotified(
 }
 
 /**
+ * Of a "flapping" step: the channel was told since that the monitor is stable again, or down for
+ * long, so that what comes after is another time.
+ */
+export function isOverSince(sql: Queryable) {
+  return sql`exists (select from alert_steps e
+  where e.channel_id = s.channel_id and e.monitor_id = s.monitor_id and e.state = 'told'
+    and e.flapping <> 'plain' and (e.event = 'up' and e.due_at > s.due_at
+      or e.event = 'down' and e.due_at >= s.due_at))`;
+}
+
+/**
  * Settles the held steps of incidents that are over. Reminders are dropped. A "down" that was due
  * is decided at once (notifications/policy.ts); one that waits only to leave with others goes on
  * waiting.
  */
-export async function settleHeld(
+async function settleHeld(
   sql: Queryable,
   incidents: readonly string[],
   now: number,
@@ -375,7 +382,7 @@ function stepsOfEnd(
  * each, so that one organisation's thousand delay no other. An "up" waits until its "down" is
  * planned; otherwise it would find no recipients.
  */
-export function takeDueEvents(sql: Queryable, limit: number): Promise<DueEvent[]> {
+function takeDueEvents(sql: Queryable, limit: number): Promise<DueEvent[]> {
   return sql<DueEvent[]>`
     with waiting as materialized (
       select a.id, row_number() over (partition by a.organisation_id order by a.id) as place
@@ -419,10 +426,6 @@ export async function insertSteps(
     on conflict do nothing`;
 }
 
-export async function eventsPlanned(
-  sql: Queryable,
-  ids: readonly number[],
-  now: number,
-): Promise<void> {
+async function eventsPlanned(sql: Queryable, ids: readonly number[], now: number): Promise<void> {
   await sql`update alerts set planned_at = ${new Date(now)} where id = any(${ids}::bigint[])`;
 }

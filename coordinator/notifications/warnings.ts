@@ -2,8 +2,14 @@ import { newId } from '../../shared/base/crypto.ts';
 import type { CauseParams } from '../../shared/checks/result.ts';
 import type { Queryable } from '../database/connect.ts';
 import { warningText } from '../warnings/model.ts';
-import type { ComposedChannel, NewMessage } from './compose-queries.ts';
-import { type Content, lowered, type NotifiedMonitor, warningSentenceOf } from './message.ts';
+import {
+  type ComposedChannel,
+  type Content,
+  lowered,
+  type NewMessage,
+  type NotifiedMonitor,
+  warningSentenceOf,
+} from './message.ts';
 import type { HeldBy, WarningEvent } from './policy.ts';
 
 /**
