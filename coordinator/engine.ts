@@ -21,6 +21,7 @@ import { listenTo } from './database/listen.ts';
 import { outboxChannel } from './database/outbox.ts';
 import type { PartitionDependencies } from './engine/dependencies.ts';
 import { createLeadership, leads } from './engine/leader.ts';
+import { createTargets } from './engine/monitor-memory.ts';
 import {
   announceProbeChanges,
   createOwnership,
@@ -54,7 +55,7 @@ import {
   type RetentionDays,
 } from './housekeeping/jobs.ts';
 import type { Notifier } from './notifications/notifier.ts';
-import { alertsChannel, createAlerter } from './notifications/release.ts';
+import { startAlerter } from './notifications/release.ts';
 import type { DocumentReader, TextRecords } from './outbound/documents.ts';
 import { createAnnouncements } from './probes/announcements.ts';
 import {
@@ -284,12 +285,7 @@ async function startPartitions(parts: WithNetwork) {
   const { directory, roster, ownership, isLeader, bus } = parts;
   const rechecks = createRechecks(parts);
   const loaded: PartitionDependencies['loaded'] = new Map();
-  const targetsOf = (probe: string): ReadonlySet<number> => {
-    const targets = new Set<number>();
-    for (const { monitors } of loaded.values())
-      for (const monitor of monitors.seenBy(probe)) targets.add(monitors.targetOf(monitor));
-    return targets;
-  };
+  const targetsOf = createTargets(loaded);
   const aliveMs = timing.leaseMs;
   const trust = createProbeTrust({ sql, clock, log, directory, roster, owner, aliveMs, targetsOf });
   const writer = createWriter({ sql, owner, clock, log, figures });
@@ -488,20 +484,11 @@ function tickForProbes(parts: All): void {
 
 /** From a held alert to an accepted message. */
 async function startAlerts(parts: WithWork): Promise<void> {
-  const { supervisor, sql, clock, log, owner, timing, figures, signal, partitions } = parts;
+  const { supervisor, timing, figures, partitions } = parts;
   const { alertTickMs: everyMs, refreshMs: fallbackMs } = timing;
-  const alerter = createAlerter({ sql, clock, log, owner, known: partitions.known });
-  const { hurry } = supervisor.ticker('alerter', { everyMs, tick: alerter.tick });
   const notifier = parts.startNotifier({ supervisor, everyMs, fallbackMs, figures });
   supervisor.part('notifier', notifier.close);
-  const onAlerts = (table: string): void => {
-    notifier.hurry();
-    if (table !== 'alerts') return;
-    alerter.wake();
-    hurry();
-  };
-  const listening = await listenTo(sql, alertsChannel, onAlerts, { log, signal });
-  supervisor.part('alerter', () => listening.unlisten());
+  await startAlerter({ ...parts, everyMs, known: partitions.known, notify: notifier.hurry });
 }
 
 function tickForOperators(parts: All): void {

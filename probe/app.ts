@@ -7,16 +7,9 @@ import { createLog, type Log } from '../shared/base/log.ts';
 import { anchorOf, isPublicAddress } from '../shared/base/network.ts';
 import { version } from '../shared/base/process.ts';
 import { type Clock, systemClock } from '../shared/base/time.ts';
-import { relayedSubject, signatureOf } from '../shared/bus/identity.ts';
-import {
-  jsonOf,
-  receiptMessage,
-  recheckMessage,
-  type TestAnswerMessage,
-  type TestRunMessage,
-  testRunMessage,
-} from '../shared/bus/messages.ts';
-import type { AccessLost, Bus, Message } from '../shared/bus/nats.ts';
+import { relayedSubject } from '../shared/bus/identity.ts';
+import { jsonOf, receiptMessage } from '../shared/bus/messages.ts';
+import type { AccessLost, Bus } from '../shared/bus/nats.ts';
 import { openPingSpool } from '../shared/bus/ping-spool.ts';
 import {
   createPingBus,
@@ -60,7 +53,7 @@ import { openRequestSigning } from './presence/request-signing.ts';
 import { connectWithRetries, createPresence, type Presence } from './presence/signal.ts';
 import { openAssignments } from './schedule/assignments.ts';
 import { createHeartbeats, createPingView } from './schedule/heartbeats.ts';
-import { createRunner } from './schedule/runner.ts';
+import { createAnswers, createRunner } from './schedule/runner.ts';
 import { createReachability } from './schedule/self-check.ts';
 import { createSchedule } from './schedule/wheel.ts';
 import { createReporter } from './spool/reporter.ts';
@@ -496,7 +489,7 @@ async function connectToBus(parts: WithPresence): Promise<void> {
   const records = createPingRecords(bus);
   parts.view.attach(bus, records);
   parts.ear?.attach(bus, records);
-  bus.subscribe(subjects.look(id), (message) => answerLook(parts, bus, message));
+  bus.subscribe(subjects.look(id), createAnswers({ ...parts, probe: id }, bus));
   bus.subscribe(subjects.receipt(id), (message) => {
     if (announcements.readNow(message, subjects.receipt(id)))
       reporter.receive(receiptMessage.parse(jsonOf(message.data)));
@@ -504,50 +497,6 @@ async function connectToBus(parts: WithPresence): Promise<void> {
   parts.assignments.attach(bus);
   parts.presence.start(bus);
   reporter.attach(bus);
-}
-
-/** A coordinator asks for a check now, of a monitor or as a test run. */
-async function answerLook(parts: WithPresence, bus: Bus, message: Message): Promise<void> {
-  const { announcements, assignments, runner } = parts;
-  if (!announcements.readNow(message, subjects.look(parts.config.PROBE_CREDENTIALS.probe))) return;
-  const said = jsonOf(message.data);
-  const tried = testRunMessage.safeParse(said);
-  if (tried.success) return answerTrial(parts, bus, tried.data);
-  const asked = recheckMessage.parse(said);
-  // The stored copy is the same object each time, which lets a check reuse what it prepared.
-  const stored = assignments.find(asked.assignment.monitor);
-  const isNewer = stored !== undefined && stored.config_version >= asked.assignment.config_version;
-  await runner.recheck({
-    look: asked.look,
-    asked_at: asked.asked_at,
-    assignment: isNewer ? stored : asked.assignment,
-  });
-}
-
-async function answerTrial(
-  { config, key, runner }: WithPresence,
-  bus: Bus,
-  { trial, assignment }: TestRunMessage,
-): Promise<void> {
-  const { probe } = config.PROBE_CREDENTIALS;
-  const result = await runner.test(trial, assignment);
-  if (!result) return;
-  const { at, took_ms, outcome, cause, phases, evidence } = result;
-  const answer: TestAnswerMessage = {
-    v: 1,
-    probe,
-    trial,
-    result: {
-      at,
-      took_ms,
-      outcome,
-      phases,
-      cause: cause && { ...cause, params: { ...cause.params } },
-      evidence: evidence && { ...evidence },
-    },
-  };
-  const body = Buffer.from(JSON.stringify(answer));
-  bus.publish(subjects.presence(probe), body, signatureOf(key, body));
 }
 
 /**

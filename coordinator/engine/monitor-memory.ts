@@ -576,3 +576,15 @@ export function passesOf({ from, batch, slots }: Passes, slot: number): SeenResu
   }
   return results;
 }
+
+/** The distinct targets that these monitors' views show a probe to check. */
+export function createTargets(
+  loaded: ReadonlyMap<number, { readonly monitors: Pick<Monitors, 'seenBy' | 'targetOf'> }>,
+): (probe: string) => ReadonlySet<number> {
+  return (probe) => {
+    const targets = new Set<number>();
+    for (const { monitors } of loaded.values())
+      for (const monitor of monitors.seenBy(probe)) targets.add(monitors.targetOf(monitor));
+    return targets;
+  };
+}

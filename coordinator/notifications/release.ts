@@ -1,6 +1,8 @@
+import type { Starts } from '../../shared/actor/supervisor.ts';
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import type { Queryable, Sql, Statement } from '../database/connect.ts';
+import { listenTo } from '../database/listen.ts';
 import { jsonText } from '../database/sql.ts';
 import { coverOfMonitors } from '../maintenance/cover.ts';
 import {
@@ -231,6 +233,39 @@ export function createAlerter({ sql, clock, log, owner, known }: Dependencies): 
   };
 }
 
+/** Releases every so often, and at once what a commit has made due. */
+export async function startAlerter({
+  supervisor,
+  everyMs,
+  notify,
+  signal,
+  ...deps
+}: Dependencies & {
+  readonly supervisor: Starts<'alerter'>;
+  readonly everyMs: number;
+  /** There is something to plan or to compose. */
+  readonly notify: () => void;
+  readonly signal: AbortSignal;
+}): Promise<void> {
+  const alerter = createAlerter(deps);
+  const { hurry } = supervisor.ticker('alerter', { everyMs, tick: alerter.tick });
+  const onAlerts = (table: string): void => {
+    notify();
+    if (table !== 'alerts') return;
+    alerter.wake();
+    hurry();
+  };
+  const { sql, log } = deps;
+  const { unlisten } = await listenTo(sql, alertsChannel, onAlerts, { log, signal });
+  supervisor.part('alerter', unlisten);
+}
+
+/**
+ * The channel of NOTIFY that announces something to notify; it carries the name of the changed
+ * table.
+ */
+const alertsChannel = 'alerts';
+
 /** The partitions whose alerts this coordinator releases, unless another owns them by now. */
 type Lease = { readonly partition: number; readonly epoch: number };
 export type Owned = { readonly owner: string; readonly leases: readonly Lease[] };
@@ -252,12 +287,6 @@ export function heldAlerts(
       and m.partition = any(${partitionsOf(owned)}::smallint[])
     order by a.id limit ${limit}`;
 }
-
-/**
- * The channel of NOTIFY that announces something to notify; it carries the name of the changed
- * table.
- */
-export const alertsChannel = 'alerts';
 
 function partitionsOf({ leases }: Owned): number[] {
   return leases.map(({ partition }) => partition);

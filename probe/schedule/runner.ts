@@ -2,13 +2,26 @@
 import { performance } from 'node:perf_hooks';
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
+import { signatureOf } from '../../shared/bus/identity.ts';
+import {
+  jsonOf,
+  recheckMessage,
+  type TestAnswerMessage,
+  type TestRunMessage,
+  testRunMessage,
+} from '../../shared/bus/messages.ts';
+import type { Bus, Message } from '../../shared/bus/nats.ts';
+import type { Key } from '../../shared/bus/nkeys.ts';
+import { subjects } from '../../shared/bus/subjects.ts';
 import type { Assignment } from '../../shared/checks/assignment.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
 import type { Outcome, Result, Verdict } from '../../shared/checks/result.ts';
 import type { Guard } from '../checks/guard.ts';
 import { CheckDeadline } from '../checks/limits.ts';
 import type { Check, ProbeIdentity } from '../checks/types.ts';
+import type { Announcements } from '../presence/announcements.ts';
 import { createPulse } from '../presence/clock.ts';
+import type { Assignments } from './assignments.ts';
 import { createLanes, type Lane, slowAfterMs } from './lanes.ts';
 import { type Checked, createOtherTargets } from './other-targets.ts';
 import { createSelfCheck, hostOf, type Reachability } from './self-check.ts';
@@ -16,7 +29,7 @@ import { createSelfCheck, hostOf, type Reachability } from './self-check.ts';
 /**
  * Performs checks: scheduled turns and rechecks, never two of one monitor at once.
  *
- *   1 due      a turn has come, or the coordinator asked for a recheck     wheel.ts, app.ts
+ *   1 due      a turn has come, or the coordinator asked for a recheck     wheel.ts, createAnswers()
  *   2 enter    a lane with a free place                                    lanes.ts
  *   3 check    within its deadline, by its own guard: a verdict            checks/kinds.ts
  *   4 judge    whether the probe itself was at fault (rules 2 and 46)      self-check.ts, other-targets.ts
@@ -452,4 +465,56 @@ function createTally() {
     },
     all: (): readonly Counted[] => [...counts.values()].map((counted) => ({ ...counted })),
   };
+}
+
+type Answering = {
+  readonly probe: string;
+  readonly key: Key;
+  readonly announcements: Pick<Announcements, 'readNow'>;
+  readonly assignments: Pick<Assignments, 'find'>;
+  readonly runner: Pick<Runner, 'recheck' | 'test'>;
+};
+
+/** Answers a coordinator that asks for a check now, of a monitor or as a test run. */
+export function createAnswers(
+  { probe, key, announcements, assignments, runner }: Answering,
+  bus: Bus,
+): (message: Message) => Promise<void> {
+  return async (message) => {
+    if (!announcements.readNow(message, subjects.look(probe))) return;
+    const said = jsonOf(message.data);
+    const tried = testRunMessage.safeParse(said);
+    if (tried.success) return answerTrial(tried.data);
+    const asked = recheckMessage.parse(said);
+    // The stored copy is the same object each time, which lets a check reuse what it prepared.
+    const stored = assignments.find(asked.assignment.monitor);
+    const isNewer =
+      stored !== undefined && stored.config_version >= asked.assignment.config_version;
+    await runner.recheck({
+      look: asked.look,
+      asked_at: asked.asked_at,
+      assignment: isNewer ? stored : asked.assignment,
+    });
+  };
+
+  async function answerTrial({ trial, assignment }: TestRunMessage): Promise<void> {
+    const result = await runner.test(trial, assignment);
+    if (!result) return;
+    const { at, took_ms, outcome, cause, phases, evidence } = result;
+    const answer: TestAnswerMessage = {
+      v: 1,
+      probe,
+      trial,
+      result: {
+        at,
+        took_ms,
+        outcome,
+        phases,
+        cause: cause && { ...cause, params: { ...cause.params } },
+        evidence: evidence && { ...evidence },
+      },
+    };
+    const body = Buffer.from(JSON.stringify(answer));
+    bus.publish(subjects.presence(probe), body, signatureOf(key, body));
+  }
 }

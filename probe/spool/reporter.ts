@@ -9,7 +9,6 @@ import {
   createReporterGate,
   createSenders,
   landedUpTo,
-  type PartitionSender,
   type SendersOptions,
 } from './senders.ts';
 import { createSpoolFolder } from './store.ts';
@@ -56,13 +55,6 @@ export function createReporter(options: SendersOptions & { readonly clock?: Cloc
   const phase = (Number.parseInt(probe.slice(-4), 16) * slotMs) % sendEveryMs;
   let repliedAt = Number.NEGATIVE_INFINITY;
   let sentAt = now();
-  let urgent = new Set<PartitionSender>();
-
-  const pumpUrgent = (): void => {
-    const due = urgent;
-    urgent = new Set();
-    for (const { pump } of due) void pump.run();
-  };
 
   const tick = (): void => {
     const at = now();
@@ -85,9 +77,8 @@ export function createReporter(options: SendersOptions & { readonly clock?: Cloc
       if (!sender) return;
       sender.route = came(sender.route, now());
       keeper.saveSoon();
-      if (!isUrgent) return;
-      if (urgent.size === 0) setImmediate(pumpUrgent);
-      urgent.add(sender);
+      // Once for all of a turn.
+      if (isUrgent) setImmediate(sender.pump.run);
     },
     attach: (to) => {
       gate.attach(to);
