@@ -32,13 +32,13 @@ import {
   removePostMortem,
   removeShare,
   shareOf,
-  sidesFrom,
   writeAcknowledgement,
   writeHandBack,
   writeShare,
 } from './queries.ts';
 import { samplesOf } from './sample-queries.ts';
 import { newShareText, shareFingerprint } from './shared-link.ts';
+import { sidesFrom } from './writes.ts';
 
 /** The first acknowledgement counts (rule 34). */
 export const acknowledgeIncident = handle(api.acknowledgeIncident)(

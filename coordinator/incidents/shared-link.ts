@@ -1,18 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { DescribedSides } from '../../shared/base/sides.ts';
+import { type DescribedSides, withoutNames } from '../../shared/base/sides.ts';
 import { causeSentence } from '../../shared/checks/causes.ts';
 import type { Cause, Outcome, Phases } from '../../shared/checks/result.ts';
 import type { Sql } from '../database/connect.ts';
 import type { Results } from '../results/reading.ts';
-import {
-  incidentById,
-  incidentEvidence,
-  type StoredSides,
-  sharedIncident,
-  sidesFrom,
-  withoutNames,
-} from './queries.ts';
+import { incidentById, incidentEvidence, sharedIncident } from './queries.ts';
 import { samplesOf } from './sample-queries.ts';
+import { type StoredSides, sidesFrom } from './writes.ts';
 
 /** The secret of a share link: so long that its plain hash reveals nothing. */
 export function newShareText(): string {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { continents } from '../../shared/base/continents.ts';
+import { type DescribedSides, describeSides, type SideSeen } from '../../shared/base/sides.ts';
 import type {
   EvidenceRow,
   Gap,
@@ -53,7 +54,7 @@ function time(at: number | null): string | null {
  * Closed incidents first, so that there is never more than one open. Those of deleted monitors are
  * left out.
  */
-export function putIncidents(sql: Queryable, opened: readonly string[], rows: string): Statement[] {
+function putIncidents(sql: Queryable, opened: readonly string[], rows: string): Statement[] {
   // Pages go by key, so keys must rise in the order of commit: the organisation's lock ensures
   // that.
   const lock = sql`select 1 from organisations
@@ -353,4 +354,60 @@ export async function recentGaps(
     else found.set(monitor_id, [gap]);
   }
   return found;
+}
+
+/**
+ * The continents that the scope was judged from; null where none are stored, or where private places
+ * saw it, which stand there by their ids.
+ */
+export function continentsOf(sql: Queryable) {
+  return sql`case when i.progress -> 'progress' ? 'asked'
+    and (i.seen_place is null or not i.progress -> 'progress' -> 'failed' ? i.seen_place::text)
+    then json_build_object(
+    'failed', i.progress -> 'progress' -> 'failed', 'passed', i.progress -> 'progress' -> 'passed',
+    'asked', i.progress -> 'progress' -> 'asked') end`;
+}
+
+/** What each side of an incident saw, as the core counted it; null where one side checks. */
+export type StoredSides = {
+  readonly is_outside: boolean;
+  readonly own: SideOfPlaces;
+  readonly across: SideOfPlaces;
+  /** Of the private places by id. */
+  readonly names: Readonly<Record<string, string>> | null;
+};
+
+type SideOfPlaces = { readonly failed: readonly string[]; readonly passed: readonly string[] };
+
+/** Of `incidents i`. */
+export function sidesOf(sql: Queryable) {
+  return sql`
+  case when i.progress -> 'progress' ? 'across' then json_build_object(
+    'is_outside', i.seen_place is null,
+    'own', json_build_object('failed', i.progress -> 'progress' -> 'failed',
+      'passed', i.progress -> 'progress' -> 'passed'),
+    'across', i.progress -> 'progress' -> 'across',
+    'names', (select json_object_agg(l.id, l.name) from places l
+      where l.organisation_id = i.organisation_id)) end`;
+}
+
+/** Two continents make an outage of a side that the incident is not of. */
+const enough = 2;
+
+export function sidesFrom(stored: StoredSides | null, isConfirmed: boolean): DescribedSides | null {
+  if (stored === null) return null;
+  const { is_outside, own, across, names } = stored;
+  const [mine, other] = [seenBy(own, names), seenBy(across, names)];
+  return is_outside
+    ? describeSides({ outside: mine, inside: other }, isConfirmed)
+    : describeSides({ outside: other, inside: mine }, other.failing.length >= enough);
+}
+
+/** What failed once counts as failing, as for the scope (rule 15). */
+function seenBy({ failed, passed }: SideOfPlaces, names: StoredSides['names']): SideSeen {
+  const called = (place: string): string => names?.[place] ?? place;
+  return {
+    failing: failed.map(called),
+    passing: passed.filter((place) => !failed.includes(place)).map(called),
+  };
 }

@@ -1,7 +1,6 @@
-import type { DescribedSides, Sides } from '../../shared/base/sides.ts';
+import { type DescribedSides, describeSides, type Sides } from '../../shared/base/sides.ts';
 import { haveBothSides, type Place } from '../../shared/checks/places.ts';
 import type { Queryable } from '../database/connect.ts';
-import { describeSides } from '../incidents/queries.ts';
 import type { MonitorKey, Results } from '../results/reading.ts';
 
 type Checked = MonitorKey & {

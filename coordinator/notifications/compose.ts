@@ -2,7 +2,7 @@ import { newId } from '../../shared/base/crypto.ts';
 import type { Clock, Interval } from '../../shared/base/time.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
 import { inTransaction, jsonText } from '../database/sql.ts';
-import { continentsOf, sidesOf } from '../incidents/queries.ts';
+import { continentsOf, sidesOf } from '../incidents/writes.ts';
 import { coverOfMonitors } from '../maintenance/cover.ts';
 import type { Results } from '../results/reading.ts';
 import { ratesOf } from './brownout.ts';

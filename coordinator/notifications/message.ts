@@ -3,7 +3,7 @@ import { type Continents, downFrom, type SeenFrom } from '../../shared/base/text
 import { briefDuration } from '../../shared/base/time.ts';
 import { causeSentence } from '../../shared/checks/causes.ts';
 import type { Cause } from '../../shared/checks/result.ts';
-import { type StoredSides, sidesFrom } from '../incidents/queries.ts';
+import { type StoredSides, sidesFrom } from '../incidents/writes.ts';
 import { localOf } from '../maintenance/zones.ts';
 import type { Hours } from './hours.ts';
 import type { Flapping, HeldBy, StepEvent, WarningEvent } from './policy.ts';

@@ -28,10 +28,7 @@ export type DescribedSides = Sides & {
  * Null while the sides tell nothing together. `outsideIsDown`: its own rule confirms an outage, as
  * one continent of several does not.
  */
-export function verdictOfSides(
-  { inside, outside }: Sides,
-  outsideIsDown: boolean,
-): SidesVerdict | null {
+function verdictOfSides({ inside, outside }: Sides, outsideIsDown: boolean): SidesVerdict | null {
   // One private place that is answered shows that the service runs.
   if (inside.passing.length > 0) return outsideIsDown ? 'way_in' : null;
   if (inside.failing.length === 0) return null;
@@ -57,4 +54,16 @@ const counts = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven'];
 
 function continentsIn({ length }: readonly string[]): string {
   return `${counts[length] ?? length} ${length === 1 ? 'continent' : 'continents'}`;
+}
+
+/** With the verdict in words. */
+export function describeSides(sides: Sides, outsideIsDown: boolean): DescribedSides {
+  const verdict = verdictOfSides(sides, outsideIsDown);
+  return { ...sides, verdict, sentence: verdict && `${sidesSentence(sides, verdict)}.` };
+}
+
+/** For readers outside the organisation, who learn of private places that there are some. */
+export function withoutNames(told: DescribedSides): DescribedSides {
+  const sides = { inside: { failing: [], passing: [] }, outside: told.outside };
+  return { ...told, ...sides, sentence: told.verdict && `${sidesSentence(sides, told.verdict)}.` };
 }

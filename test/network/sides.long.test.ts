@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { incidentById, sidesFrom } from '../../coordinator/incidents/queries.ts';
+import { incidentById } from '../../coordinator/incidents/queries.ts';
+import { sidesFrom } from '../../coordinator/incidents/writes.ts';
 import { sidesNow } from '../../coordinator/monitors/sides.ts';
 import { createResults } from '../../coordinator/results/reading.ts';
 import { createUnsealedHours } from '../../coordinator/results/unsealed-hours.ts';
