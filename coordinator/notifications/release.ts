@@ -29,8 +29,8 @@ export type AlertWrite =
 const channels = [''];
 
 /**
- * Writes the downs of a confirmed incident, as downs() in core/incident.ts makes them, without
- * reading first. They are the incident's first alerts: either there is none yet, or the incident is
+ * Writes the downs of a confirmed incident, as downs() in policy.ts makes them, without reading
+ * first. They are the incident's first alerts: either there is none yet, or the incident is
  * retimed, and held alerts follow it.
  */
 export function writeDowns(
@@ -60,8 +60,8 @@ export function writeDowns(
 type Row = { readonly incident: string; readonly alert: Alert };
 
 /**
- * Runs in the transaction that writes the incidents, after them. The core decides what happens to
- * alerts (core/incident.ts).
+ * Runs in the transaction that writes the incidents, after them. What happens to alerts is decided
+ * in policy.ts.
  */
 export async function writeAlerts(sql: Queryable, writes: readonly AlertWrite[]): Promise<void> {
   if (writes.length === 0) return;

@@ -59,7 +59,7 @@ export const mutations: readonly Mutation[] = [
   ),
   mutation(
     'cover outlives the membership',
-    'coordinator/maintenance/window.ts#coverOf',
+    'coordinator/maintenance/cover.ts#coverOf',
     instead('to ?? Number.POSITIVE_INFINITY', 'Number.POSITIVE_INFINITY'),
     1,
   ),
@@ -209,7 +209,7 @@ export const mutations: readonly Mutation[] = [
   ),
   mutation(
     'a deleted window goes on covering',
-    'coordinator/maintenance/window.ts#coverOf',
+    'coordinator/maintenance/cover.ts#coverOf',
     instead('deleted_at ?? Number.POSITIVE_INFINITY', 'Number.POSITIVE_INFINITY'),
     7,
   ),
