@@ -13,15 +13,8 @@ import {
 } from '../deliveries/sending.ts';
 import { leavingLink } from '../notifications/links.ts';
 import { linkChannel } from '../notifications/queries.ts';
-import {
-  insertReset,
-  invitationById,
-  linkInvitation,
-  linkSignUp,
-  linkVerification,
-  userByEmail,
-  writeKeepLink,
-} from '../people/queries.ts';
+import { insertOneTime, linkVerification, writeKeepLink } from '../people/one-time.ts';
+import { invitationById, linkInvitation, linkSignUp, userByEmail } from '../people/queries.ts';
 import { linkLifetimes } from '../people/sessions.ts';
 import type { AccountSecrets, SecretKind } from '../secrets/account-secrets.ts';
 import { optInMail, updateMail } from '../status-pages/mails.ts';
@@ -204,10 +197,10 @@ function mailKind({
     const user = await userByEmail(transaction, mail.recipient);
     if (!user) return undefined;
     const { address, fingerprint } = await link('password reset', 'reset');
-    await insertReset(transaction, {
+    await insertOneTime(transaction, {
+      kind: 'password reset',
       fingerprint,
       user: user.id,
-      at: new Date(now),
       expires_at: new Date(now + linkLifetimes.passwordReset),
     });
     // To the account's own address, whatever was typed.

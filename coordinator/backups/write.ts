@@ -89,15 +89,11 @@ export type Table = { readonly name: string; readonly columns: readonly string[]
 
 /** What grants access: what was used or ended since the backup must not come back. */
 export const accessTables: readonly string[] = [
-  'second_steps',
-  'passkey_challenges',
+  'one_time_secrets',
   'sessions',
-  'sign_in_links',
   'attempts',
   'invitations',
   'sign_ups',
-  'email_verifications',
-  'password_resets',
   'oauth_records',
   'connections',
   'probe_invitations',

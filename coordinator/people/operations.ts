@@ -10,13 +10,12 @@ import { insertFirstChannel } from '../notifications/queries.ts';
 import { emailFrom, passwordFrom, planOfAnother } from '../organisations/model.ts';
 import { insertOrganisation } from '../organisations/queries.ts';
 import * as contract from './contract.ts';
+import { deleteOneTime, insertOneTime, wantedEmail } from './one-time.ts';
 import {
   insertMember,
-  insertVerification,
   invitationBy,
   membershipsOf,
   ownedPlans,
-  wantedEmail,
   writeEmail,
   writeName,
 } from './queries.ts';
@@ -170,11 +169,13 @@ export const changeEmail = handle(contract.changeEmail)({
   act: async ({ sql, now, note, person, with: { door } }, _input, email) => {
     if (door.mail) {
       const id = newId();
-      await insertVerification(sql, {
+      await deleteOneTime(sql, person.user, ['e-mail']);
+      await insertOneTime(sql, {
         id,
+        kind: 'e-mail',
         user: person.user,
         email,
-        at: new Date(now),
+        fingerprint: null,
         expires_at: new Date(now + linkLifetimes.email),
       });
       await postMail(sql, {

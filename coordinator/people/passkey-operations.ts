@@ -49,7 +49,7 @@ export const beginPasskey = handle(contract.beginPasskey)(async (context) => {
   const place = placeOf(context.with);
   const known = await passkeysOf(sql, person.user);
   const challenge = await issueChallenge(sql, context.with, {
-    purpose: 'add',
+    kind: 'add passkey',
     user: person.user,
     now,
   });
@@ -67,7 +67,7 @@ export const addPasskey = handle(contract.addPasskey)({
     const { sql, now, note, person, with: instruments } = context;
     const { user } = person;
     const { challenge, ...passkey } = made;
-    await takeAnswer(context, challenge, { purpose: 'add', user });
+    await takeAnswer(context, challenge, { kind: 'add passkey', user });
     const id = newId();
     if (
       !(await insertPasskey(sql, {
@@ -115,7 +115,7 @@ export const beginProof = handle(contract.beginProof)(async (context) => {
   const own = await passkeysOf(sql, person.user);
   if (own.length === 0) throw unknownPasskey();
   const challenge = await issueChallenge(sql, context.with, {
-    purpose: 'prove',
+    kind: 'prove by passkey',
     user: person.user,
     now,
   });
@@ -131,7 +131,7 @@ export const proveByPasskey = handle(contract.proveByPasskey)({
   },
   act: async (context, _input, signed) => {
     const { sql, now, note, person } = context;
-    await takeSigned(context, signed, { purpose: 'prove', user: person.user });
+    await takeSigned(context, signed, { kind: 'prove by passkey', user: person.user });
     await writeProven(sql, person.session, new Date(now));
     note({ after: { passkey: signed.passkey.name } });
     return { proven: true };

@@ -4,6 +4,7 @@ import { Refusal } from '../../shared/base/errors.ts';
 import { storable } from '../../shared/base/names.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
 import type { Context, GateDependencies } from '../gate/context.ts';
+import { type ChallengeKind, insertOneTime, useOneTime } from './one-time.ts';
 import { linkLifetimes } from './sessions.ts';
 
 /**
@@ -106,43 +107,6 @@ export async function writePasskeyUse(
       await sql`update passkeys
       set counter = greatest(counter, ${counter}), is_synced = ${is_synced}, last_used_at = ${at}
       where id = ${id}`
-    ).count > 0
-  );
-}
-
-export type ChallengePurpose = 'add' | 'prove' | 'sign in';
-
-export async function insertChallenge(
-  sql: Queryable,
-  made: {
-    readonly fingerprint: Buffer;
-    readonly purpose: ChallengePurpose;
-    readonly user: string | null;
-    readonly expires_at: Date;
-  },
-): Promise<void> {
-  await sql`insert into passkey_challenges (fingerprint, purpose, user_id, expires_at)
-    values (${made.fingerprint}, ${made.purpose}, ${made.user}, ${made.expires_at})`;
-}
-
-/**
- * True for a challenge that was issued a moment ago for this purpose and this user. It is then used
- * up.
- */
-export async function useChallenge(
-  sql: Queryable,
-  asked: {
-    readonly fingerprint: Buffer;
-    readonly purpose: ChallengePurpose;
-    readonly user: string | null;
-    readonly now: Date;
-  },
-): Promise<boolean> {
-  return (
-    (
-      await sql`delete from passkey_challenges where fingerprint = ${asked.fingerprint}
-      and purpose = ${asked.purpose}
-      and user_id is not distinct from ${asked.user} and expires_at > ${asked.now}`
     ).count > 0
   );
 }
@@ -375,17 +339,17 @@ export function unknownPasskey(): Refusal {
   return new Refusal('passkey_unknown', 'This passkey is not known here, or was removed.');
 }
 
-type Asking = { readonly purpose: ChallengePurpose; readonly user: string | null };
+type Asking = { readonly kind: ChallengeKind; readonly user: string | null };
 
 export async function issueChallenge(
   sql: Queryable,
   { accountSecrets }: GateDependencies,
-  { purpose, user, now }: Asking & { readonly now: number },
+  { kind, user, now }: Asking & { readonly now: number },
 ): Promise<string> {
   const { text, fingerprint } = await accountSecrets.mint('passkey challenge');
-  await insertChallenge(sql, {
+  await insertOneTime(sql, {
     fingerprint,
-    purpose,
+    kind,
     user,
     expires_at: new Date(now + linkLifetimes.passkey),
   });
@@ -399,7 +363,7 @@ export async function takeAnswer(
   asking: Asking,
 ): Promise<void> {
   const fingerprint = await accountSecrets.fingerprint('passkey challenge', challenge);
-  if (!(await useChallenge(sql, { ...asking, fingerprint, now: new Date(now) }))) throw stale();
+  if (!(await useOneTime(sql, fingerprint, new Date(now), asking))) throw stale();
 }
 
 function stale(): Refusal {

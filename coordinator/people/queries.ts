@@ -4,11 +4,7 @@ import { isViolationOf, type Queryable } from '../database/connect.ts';
 import { countOf } from '../database/sql.ts';
 import type { Role } from '../gate/caller.ts';
 import type { PlanName } from '../gate/plans.ts';
-
-/**
- * What people got a link for: pending accounts, proofs of an address, new passwords. Each link is
- * valid once.
- */
+import { deleteOneTime } from './one-time.ts';
 
 export type NewSignUp = {
   readonly id: string;
@@ -80,92 +76,6 @@ export async function useSignUp(
   return row;
 }
 
-export async function insertVerification(
-  sql: Queryable,
-  {
-    id,
-    user,
-    email,
-    at,
-    expires_at,
-  }: { id: string; user: string; email: string; at: Date; expires_at: Date },
-): Promise<void> {
-  await sql`delete from email_verifications where user_id = ${user}`;
-  await sql`insert into email_verifications (id, user_id, email, created_at, expires_at)
-    values (${id}, ${user}, ${email}, ${at}, ${expires_at})`;
-}
-
-/** Gives it a link; undefined when it is gone, or when the address has become another user's. */
-export async function linkVerification(
-  sql: Queryable,
-  id: string,
-  fingerprint: Buffer,
-): Promise<string | undefined> {
-  const [row] = await sql<
-    { email: string }[]
-  >`update email_verifications v set fingerprint = ${fingerprint} where id = ${id}
-    and not exists (select 1 from users u where lower(u.email) = lower(v.email)
-      and u.id <> v.user_id) returning email`;
-  return row?.email;
-}
-
-/** The address that the link proves, only for the user who requested it. */
-export async function useVerification(
-  sql: Queryable,
-  user: string,
-  fingerprint: Buffer,
-  now: Date,
-): Promise<string | undefined> {
-  const [row] = await sql<{ email: string }[]>`
-    delete from email_verifications where fingerprint = ${fingerprint} and user_id = ${user}
-      and expires_at > ${now} returning email`;
-  return row?.email;
-}
-
-/**
- * Gives the old mailbox its link. Returns the requested address, or undefined when the change is
- * over.
- */
-export async function writeKeepLink(
-  sql: Queryable,
-  id: string,
-  fingerprint: Buffer,
-): Promise<string | undefined> {
-  const [row] = await sql<
-    { email: string }[]
-  >`update email_verifications set keep_fingerprint = ${fingerprint} where id = ${id}
-  returning email`;
-  return row?.email;
-}
-
-/** Ends a change of address. Returns its user and the requested address. */
-export async function useKeepLink(
-  sql: Queryable,
-  fingerprint: Buffer,
-  now: Date,
-): Promise<{ user_id: string; email: string } | undefined> {
-  const [row] = await sql<{ user_id: string; email: string }[]>`
-    delete from email_verifications where keep_fingerprint = ${fingerprint} and expires_at > ${now}
-    returning user_id, email`;
-  return row;
-}
-
-export async function deleteVerifications(sql: Queryable, user: string): Promise<void> {
-  await sql`delete from email_verifications where user_id = ${user}`;
-}
-
-/** The address that a user requested and has not proven yet. */
-export async function wantedEmail(
-  sql: Queryable,
-  user: string,
-  now: Date,
-): Promise<string | undefined> {
-  const [row] = await sql<
-    { email: string }[]
-  >`select email from email_verifications where user_id = ${user} and expires_at > ${now}`;
-  return row?.email;
-}
-
 /**
  * Sets the user's address, proven. Password links that went to the previous address become invalid.
  * @throws Refusal `email_taken`.
@@ -179,72 +89,12 @@ export async function writeEmail(
   try {
     await sql`update users set email = ${email}, email_verified_at = ${verified_at}
       where id = ${user}`;
-    await deleteResets(sql, user);
+    await deleteOneTime(sql, user, ['password reset']);
   } catch (error) {
     if (isViolationOf(error, 'users_email'))
       throw new Refusal('email_taken', { email: `there is a user ${email} already.` });
     throw error;
   }
-}
-
-export async function insertReset(
-  sql: Queryable,
-  {
-    fingerprint,
-    user,
-    at,
-    expires_at,
-  }: { fingerprint: Buffer; user: string; at: Date; expires_at: Date },
-): Promise<void> {
-  await sql`insert into password_resets (fingerprint, user_id, created_at, expires_at)
-    values (${fingerprint}, ${user}, ${at}, ${expires_at})`;
-}
-
-export async function useReset(
-  sql: Queryable,
-  fingerprint: Buffer,
-  now: Date,
-): Promise<string | undefined> {
-  const [row] = await sql<{ user_id: string }[]>`
-    delete from password_resets where fingerprint = ${fingerprint} and expires_at > ${now}
-    returning user_id`;
-  return row?.user_id;
-}
-
-export type LinkKind = 'sign-up' | 'e-mail' | 'e-mail kept' | 'password reset';
-
-/** The address of a link, if it is still valid. Read-only, because mail scanners follow links. */
-export async function lookAtLink(
-  sql: Queryable,
-  kind: LinkKind,
-  fingerprint: Buffer,
-  now: Date,
-): Promise<string | undefined> {
-  const rows =
-    kind === 'sign-up'
-      ? await sql<
-          { email: string }[]
-        >`select email from sign_ups where fingerprint = ${fingerprint} and expires_at > ${now}`
-      : kind === 'e-mail'
-        ? await sql<
-            { email: string }[]
-          >`select email from email_verifications where fingerprint = ${fingerprint}
-            and expires_at > ${now}`
-        : kind === 'e-mail kept'
-          ? await sql<
-              { email: string }[]
-            >`select email from email_verifications where keep_fingerprint = ${fingerprint}
-              and expires_at > ${now}`
-          : await sql<
-              { email: string }[]
-            >`select u.email from password_resets r join users u on u.id = r.user_id
-            where r.fingerprint = ${fingerprint} and r.expires_at > ${now}`;
-  return rows[0]?.email;
-}
-
-/** Deletes the links that a new password ends. */
-export async function deleteResets(sql: Queryable, user: string): Promise<void> {
-  await sql`delete from password_resets where user_id = ${user}`;
 }
 
 export type NewInvitation = {
@@ -350,39 +200,6 @@ export async function deleteInvitationsBy(
 ): Promise<void> {
   await sql`delete from invitations where organisation_id = ${organisation}
     and invited_by = ${user} and (role = 'owner' or not ${ofOwners})`;
-}
-
-export type NewSignInLink = {
-  readonly fingerprint: Buffer;
-  readonly user: string;
-  readonly made_for: 'start' | 'operator';
-  readonly at: Date;
-  readonly expires_at: Date | null;
-};
-
-export async function insertSignInLink(
-  sql: Queryable,
-  { fingerprint, user, made_for, at, expires_at }: NewSignInLink,
-): Promise<void> {
-  await sql`insert into sign_in_links (fingerprint, user_id, made_for, created_at, expires_at)
-    values (${fingerprint}, ${user}, ${made_for}, ${at}, ${expires_at})`;
-}
-
-/** The next start ends the links of earlier ones. */
-export async function deleteStartLinks(sql: Queryable): Promise<void> {
-  await sql`delete from sign_in_links where made_for = 'start'`;
-}
-
-/** The user of the link, which is then used up: of two concurrent uses, one succeeds. */
-export async function useSignInLink(
-  sql: Queryable,
-  fingerprint: Buffer,
-  now: Date,
-): Promise<string | undefined> {
-  const [row] = await sql<{ user_id: string }[]>`
-    delete from sign_in_links where fingerprint = ${fingerprint}
-      and (expires_at is null or expires_at > ${now}) returning user_id`;
-  return row?.user_id;
 }
 
 export type UserRow = { readonly id: string; readonly email: string };

@@ -7,22 +7,14 @@ import { type ByAnonymous, type Early, orNotFound, type SignedOut } from '../gat
 import { deadLink } from '../gate/roles.ts';
 import { codeSecretOf } from '../secrets/at-rest.ts';
 import * as contract from './contract.ts';
+import { deleteStartLinks, insertOneTime, lookAtOneTime, useOneTime } from './one-time.ts';
 import { issueChallenge, placeOf, requestOptions, signedPasskey, takeSigned } from './passkeys.ts';
+import { credentialsByEmail, userByEmail } from './queries.ts';
 import {
-  credentialsByEmail,
-  deleteStartLinks,
-  insertSignInLink,
-  userByEmail,
-  useSignInLink,
-} from './queries.ts';
-import {
-  deleteSecondStep,
   hasRecoveryCode,
   hasSecondFactor,
-  insertSecondStep,
   recoveryFingerprint,
   secondFactorOf,
-  secondStepBy,
   stepOfCode,
   takeRecoveryCode,
   takeStep,
@@ -39,13 +31,7 @@ export const createSignInLink = handle(contract.createSignInLink)(
     const { text, fingerprint } = await accountSecrets.mint('sign-in link');
     const expires_at = made_for === 'start' ? null : new Date(now + linkLifetimes.operator);
     if (made_for === 'start') await deleteStartLinks(sql);
-    await insertSignInLink(sql, {
-      fingerprint,
-      user: user.id,
-      made_for,
-      at: new Date(now),
-      expires_at,
-    });
+    await insertOneTime(sql, { kind: `${made_for} link`, fingerprint, user: user.id, expires_at });
     return {
       email: user.email,
       address: `${baseUrl()}/enter/${text}`,
@@ -90,10 +76,10 @@ export async function signInAs(
   if (!(await hasSecondFactor(sql, user)))
     return { session: await beginSession(context, user), second_step: null };
   const { text, fingerprint } = await context.with.accountSecrets.mint('second step');
-  await insertSecondStep(sql, {
+  await insertOneTime(sql, {
+    kind: 'second step',
     fingerprint,
     user,
-    at: new Date(now),
     expires_at: new Date(now + linkLifetimes.secondStep),
   });
   note({ user, after: { second_step: 'asked for' } });
@@ -106,13 +92,13 @@ export const enter = handle(contract.enter)(async (context, { secret }) => {
     now,
     with: { accountSecrets },
   } = context;
-  const user = await useSignInLink(
+  const link = await useOneTime(
     sql,
     await accountSecrets.fingerprint('sign-in link', secret),
     new Date(now),
   );
-  if (user === undefined) throw deadLink();
-  return { session: await beginSession(context, user) };
+  if (!link?.user_id) throw deadLink();
+  return { session: await beginSession(context, link.user_id) };
 });
 
 export const finishSignIn = handle(contract.finishSignIn)({
@@ -124,8 +110,8 @@ export const finishSignIn = handle(contract.finishSignIn)({
     const { pool, now, visitor } = early;
     const { accountSecrets, attempts } = early.with;
     const fingerprint = await accountSecrets.fingerprint('second step', secret);
-    const user = await secondStepBy(pool, fingerprint, new Date(now));
-    if (user === undefined) throw over();
+    const user = (await lookAtOneTime(pool, fingerprint, new Date(now)))?.user_id;
+    if (!user) throw over();
     const ofAccount = { what: `second step of ${user}`, most: 10 };
     await attempts.count([
       ofAccount,
@@ -138,7 +124,7 @@ export const finishSignIn = handle(contract.finishSignIn)({
   },
   act: async (context, _input, { user, fingerprint, code, left }) => {
     const { sql } = context;
-    if (!(await deleteSecondStep(sql, fingerprint))) throw over();
+    if (!(await useOneTime(sql, fingerprint, new Date(context.now)))) throw over();
     const isTaken =
       'step' in code
         ? await takeStep(sql, user, code.step)
@@ -191,7 +177,7 @@ export const beginPasskeySignIn = handle(contract.beginPasskeySignIn)({
   act: async (context) => {
     const place = placeOf(context.with);
     const challenge = await issueChallenge(context.sql, context.with, {
-      purpose: 'sign in',
+      kind: 'sign in by passkey',
       user: null,
       now: context.now,
     });
@@ -202,7 +188,7 @@ export const beginPasskeySignIn = handle(contract.beginPasskeySignIn)({
 export const signInByPasskey = handle(contract.signInByPasskey)({
   before: ({ pool, with: instruments }, { answer }) => signedPasskey(pool, instruments, answer),
   act: async (context, _input, signed) => {
-    await takeSigned(context, signed, { purpose: 'sign in', user: null });
+    await takeSigned(context, signed, { kind: 'sign in by passkey', user: null });
     context.note({ after: { passkey: signed.passkey.name } });
     return { session: await beginSession(context, signed.passkey.user_id) };
   },

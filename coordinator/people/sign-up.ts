@@ -15,11 +15,10 @@ import { emailFrom, passwordFrom } from '../organisations/model.ts';
 import { insertOrganisation } from '../organisations/queries.ts';
 import { deleteAllTokensOf } from '../tokens/queries.ts';
 import * as contract from './contract.ts';
+import { deleteOneTime, lookAtOneTime, useOneTime } from './one-time.ts';
 import { deletePasskeysOf, passkeyPlace } from './passkeys.ts';
 import {
   countMembers,
-  deleteResets,
-  deleteVerifications,
   hasOwner,
   type InvitationRow,
   insertMember,
@@ -27,19 +26,14 @@ import {
   insertUser,
   invitationBy,
   invitationById,
-  lookAtLink,
   markVerified,
   membershipsOf,
   signUpBy,
   useInvitation,
-  useKeepLink,
-  useReset,
   useSignUp,
-  useVerification,
   writeEmail,
   writePassword,
 } from './queries.ts';
-import { deleteSecondSteps } from './second-factor.ts';
 import { hashPassword, verifyPassword } from './secrets.ts';
 import { deleteSessions, linkLifetimes } from './sessions.ts';
 import { beginSession, signInAs } from './sign-in.ts';
@@ -94,9 +88,7 @@ export async function replacePassword(
 ): Promise<void> {
   await writePassword(sql, user, password_hash);
   await deleteSessions(sql, user, null);
-  await deleteSecondSteps(sql, user);
-  await deleteResets(sql, user);
-  await deleteVerifications(sql, user);
+  await deleteOneTime(sql, user, ['second step', 'password reset', 'e-mail']);
   if (end_tokens) await deleteAllTokensOf(sql, user);
   if (end_passkeys) await deletePasskeysOf(sql, user);
   if (end_assistants) await deleteConnectionsOf(sql, user);
@@ -243,13 +235,14 @@ export const resetPassword = handle(contract.resetPassword)({
       note,
       with: { accountSecrets, attempts },
     } = context;
-    const user = await useReset(
+    const link = await useOneTime(
       sql,
       await accountSecrets.fingerprint('password reset', secret),
       new Date(now),
     );
-    const email = user === undefined ? undefined : await markVerified(sql, user, new Date(now));
-    if (user === undefined || email === undefined) throw deadLink();
+    const user = link?.user_id;
+    const email = user ? await markVerified(sql, user, new Date(now)) : undefined;
+    if (!user || email === undefined) throw deadLink();
     note({ user });
     await replacePassword(context, { user, email }, password_hash, also);
     await attempts.forget([failuresOf(email)]);
@@ -261,7 +254,7 @@ export const showLink = handle(contract.showLink)(
   async ({ sql, now, with: { accountSecrets } }, { kind, secret }) => {
     const [fingerprint, at] = [await accountSecrets.fingerprint(kind, secret), new Date(now)];
     const waiting = kind === 'sign-up' ? await signUpBy(sql, fingerprint, at) : undefined;
-    const email = waiting?.email ?? (await lookAtLink(sql, kind, fingerprint, at)) ?? null;
+    const email = waiting?.email ?? (await lookAtOneTime(sql, fingerprint, at))?.email ?? null;
     return { email, name: waiting?.name ?? null, organisation: waiting?.organisation ?? null };
   },
 );
@@ -370,13 +363,14 @@ function closed(): Refusal {
  */
 export const verifyEmail = handle(contract.verifyEmail)(
   async ({ sql, now, note, person, with: { accountSecrets } }, { secret }) => {
-    const email = await useVerification(
+    const link = await useOneTime(
       sql,
-      person.user,
       await accountSecrets.fingerprint('e-mail', secret),
       new Date(now),
+      { kind: 'e-mail', user: person.user },
     );
-    if (email === undefined) throw deadLink();
+    const email = link?.email;
+    if (!email) throw deadLink();
     await writeEmail(sql, person.user, email, new Date(now));
     note({ before: { email: person.email }, after: { email } });
     if (person.email.toLowerCase() !== email.toLowerCase())
@@ -393,12 +387,12 @@ export const verifyEmail = handle(contract.verifyEmail)(
 /** The old mailbox can end a change of address, whoever requested it. */
 export const keepEmail = handle(contract.keepEmail)(
   async ({ sql, now, note, with: { accountSecrets } }, { secret }) => {
-    const ended = await useKeepLink(
+    const ended = await useOneTime(
       sql,
       await accountSecrets.fingerprint('e-mail kept', secret),
       new Date(now),
     );
-    if (!ended) throw deadLink();
+    if (!ended?.user_id || !ended.email) throw deadLink();
     note({
       user: ended.user_id,
       after: { email_change: 'ended by the old mailbox', wanted: ended.email },

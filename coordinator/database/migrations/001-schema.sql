@@ -310,44 +310,29 @@ create table sign_ups (
   foreign key (invitation_id) references invitations on delete set null
 );
 
--- Links that sign somebody in, once. That of a start lives until it is used or the service starts
--- again.
-create table sign_in_links (
-  fingerprint bytea not null,
-  user_id uuid not null,
-  made_for text not null,
-  created_at timestamptz not null,
-  expires_at timestamptz,
-  check (made_for in ('start', 'operator')),
-  primary key (fingerprint),
-  foreign key (user_id) references users on delete cascade
-);
-
-create table email_verifications (
+-- Secrets that let somebody do one thing once (coordinator/people/one-time.ts). The link of a start
+-- lives until it is used or the service starts again.
+create table one_time_secrets (
   id uuid not null,
-  user_id uuid not null,
-  email text not null,
+  kind text not null,
+  -- Null for who is not signed in.
+  user_id uuid,
+  -- The address to be proven.
+  email text,
+  -- Null until its mail is made.
   fingerprint bytea,
-  created_at timestamptz not null,
-  expires_at timestamptz not null,
   -- The link by which the old mailbox ends a change of address.
   keep_fingerprint bytea,
+  expires_at timestamptz not null,
+  check (kind in ('start link', 'operator link', 'second step', 'e-mail', 'password reset',
+    'add passkey', 'prove by passkey', 'sign in by passkey')),
+  check ((email is null) = (kind <> 'e-mail')),
   unique (fingerprint),
   unique (keep_fingerprint),
   primary key (id),
   foreign key (user_id) references users on delete cascade
 );
-create index email_verifications_user on email_verifications (user_id);
-
-create table password_resets (
-  fingerprint bytea not null,
-  user_id uuid not null,
-  created_at timestamptz not null,
-  expires_at timestamptz not null,
-  primary key (fingerprint),
-  foreign key (user_id) references users on delete cascade
-);
-create index password_resets_user on password_resets (user_id);
+create index one_time_secrets_user on one_time_secrets (user_id);
 
 -- The second step of signing in: a secret that an app on somebody's phone makes codes of, and codes
 -- for the day when the phone is away.
@@ -361,17 +346,6 @@ create table second_factors (
   primary key (user_id),
   foreign key (user_id) references users on delete cascade
 );
-
--- Whose password was right, and who has still to show a code.
-create table second_steps (
-  fingerprint bytea not null,
-  user_id uuid not null,
-  created_at timestamptz not null,
-  expires_at timestamptz not null,
-  primary key (fingerprint),
-  foreign key (user_id) references users on delete cascade
-);
-create index second_steps_user on second_steps (user_id);
 
 -- A code that was used is no more.
 create table recovery_codes (
@@ -400,19 +374,6 @@ create table passkeys (
   foreign key (user_id) references users on delete cascade
 );
 create index passkeys_user on passkeys (user_id);
-
--- What a passkey is asked to sign: good once, for what it was asked for, and for who asked.
-create table passkey_challenges (
-  fingerprint bytea not null,
-  purpose text not null,
-  -- Null for who is not signed in.
-  user_id uuid,
-  expires_at timestamptz not null,
-  check (purpose in ('add', 'prove', 'sign in')),
-  primary key (fingerprint),
-  foreign key (user_id) references users on delete cascade
-);
-create index passkey_challenges_user on passkey_challenges (user_id);
 
 -- What the signing-in of assistants remembers between two requests, whichever coordinators take
 -- them: codes, tokens, clients that registered themselves, consents under way. What lets somebody

@@ -10,24 +10,12 @@ const [now, made] = [Date.UTC(2026, 10, 20, 12), new Date(Date.UTC(2026, 10, 19)
 
 /** What is valid for a time: a row that ends then. `mark` is its fingerprint. */
 const temporary: Readonly<Record<string, (end: Date, mark: Buffer) => PromiseLike<unknown>>> = {
-  sign_in_links: (end, mark) => sql`
-    insert into sign_in_links (fingerprint, user_id, made_for, created_at, expires_at)
-    values (${mark}, ${owner.user}, 'operator', ${made}, ${end})`,
-  second_steps: (end, mark) => sql`
-    insert into second_steps (fingerprint, user_id, created_at, expires_at)
-    values (${mark}, ${owner.user}, ${made}, ${end})`,
-  passkey_challenges: (end, mark) => sql`
-    insert into passkey_challenges (fingerprint, purpose, expires_at)
-    values (${mark}, 'sign in', ${end})`,
   sign_ups: (end, mark) => sql`
     insert into sign_ups (id, fingerprint, email, name, password_hash, created_at, expires_at)
     values (${newId()}, ${mark}, 'new@example.org', 'New', 'hash', ${made}, ${end})`,
-  email_verifications: (end, mark) => sql`
-    insert into email_verifications (id, user_id, email, fingerprint, created_at, expires_at)
-    values (${newId()}, ${owner.user}, 'new@example.org', ${mark}, ${made}, ${end})`,
-  password_resets: (end, mark) => sql`
-    insert into password_resets (fingerprint, user_id, created_at, expires_at)
-    values (${mark}, ${owner.user}, ${made}, ${end})`,
+  one_time_secrets: (end, mark) => sql`
+    insert into one_time_secrets (id, kind, fingerprint, user_id, expires_at)
+    values (${newId()}, 'second step', ${mark}, ${owner.user}, ${end})`,
   invitations: (end, mark) => sql`
     insert into invitations (id, organisation_id, email, role, fingerprint, created_at, expires_at)
     values (${newId()}, ${organisation}, ${`${mark.toString('hex')}@example.org`}, 'viewer', ${mark},

@@ -185,8 +185,8 @@ describe('a second step', () => {
     const { text, fingerprint } = await createAccountSecrets(bench.sql, {
       secretKey: testSecretKey,
     }).mint('password reset');
-    await bench.sql`insert into password_resets (fingerprint, user_id, created_at, expires_at)
-      values (${fingerprint}, ${person.user}, ${new Date(bench.now)}, ${new Date(bench.now + 3_600_000)})`;
+    await bench.sql`insert into one_time_secrets (id, kind, fingerprint, user_id, expires_at)
+      values (gen_random_uuid(), 'password reset', ${fingerprint}, ${person.user}, ${new Date(bench.now + 3_600_000)})`;
     const { session, second_step } = await door.visit(resetPassword, {
       secret: text,
       password: 'brand new horse',

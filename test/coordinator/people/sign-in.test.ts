@@ -95,7 +95,7 @@ describe('a sign-in link', () => {
     const secret = await linkFor(house.owner.email);
     const [row] = await bench.sql<
       { text: string }[]
-    >`select string_agg(l::text, ' ') as text from sign_in_links l`;
+    >`select string_agg(l::text, ' ') as text from one_time_secrets l`;
     expect(row?.text).not.toContain(secret);
   });
 });

@@ -112,8 +112,8 @@ describe('a new password by the link of a mail', () => {
     const { text, fingerprint } = await createAccountSecrets(web.sql, {
       secretKey: testSecretKey,
     }).mint('password reset');
-    await web.sql`insert into password_resets (fingerprint, user_id, created_at, expires_at)
-      select ${fingerprint}, id, now(), now() + interval '1 hour' from users where email = ${email}`;
+    await web.sql`insert into one_time_secrets (id, kind, fingerprint, user_id, expires_at)
+      select gen_random_uuid(), 'password reset', ${fingerprint}, id, now() + interval '1 hour' from users where email = ${email}`;
     const { status, headers } = await web.post(
       `/reset/${text}`,
       { password: 'battery staple' },
