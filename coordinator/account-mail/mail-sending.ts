@@ -13,8 +13,8 @@ import {
 } from '../deliveries/sending.ts';
 import { leavingLink } from '../notifications/links.ts';
 import { linkChannel } from '../notifications/queries.ts';
-import { insertOneTime, linkVerification, writeKeepLink } from '../people/one-time.ts';
-import { invitationById, linkInvitation, linkSignUp, userByEmail } from '../people/queries.ts';
+import { insertOneTime, linkAddress, writeKeepLink } from '../people/one-time.ts';
+import { invitationById, linkInvitation, userByEmail } from '../people/queries.ts';
 import { linkLifetimes } from '../people/sessions.ts';
 import type { AccountSecrets, SecretKind } from '../secrets/account-secrets.ts';
 import { optInMail, updateMail } from '../status-pages/mails.ts';
@@ -171,12 +171,12 @@ function mailKind({
       if (await userByEmail(transaction, mail.recipient))
         return { to: mail.recipient, words: accountExistsMail(signInPage()) };
       const { address, fingerprint } = await link('sign-up', 'finish');
-      const to = await linkSignUp(transaction, mail.about.sign_up, fingerprint);
+      const to = await linkAddress(transaction, mail.about.sign_up, fingerprint);
       return to === undefined ? undefined : { to, words: signUpMail(address) };
     }
     if (mail.kind === 'e-mail') {
       const { address, fingerprint } = await link('e-mail', 'verify');
-      const to = await linkVerification(transaction, mail.about.verification, fingerprint);
+      const to = await linkAddress(transaction, mail.about.verification, fingerprint);
       return to === undefined ? undefined : { to, words: verificationMail(address) };
     }
     if (mail.kind === 'e-mail-change') {

@@ -43,7 +43,6 @@ export async function forgetEnded(sql: Queryable, now: number): Promise<void> {
   await sql`delete from sessions where last_used_at <= ${new Date(now - idleMs)}
     or created_at <= ${new Date(now - oldestMs)}`;
   await sql`delete from one_time_secrets where expires_at <= ${at}`;
-  await sql`delete from sign_ups where expires_at <= ${at}`;
   await sql`delete from invitations where expires_at <= ${at}`;
   await forgetEndedRecords(sql, now, { consentMs: day / 12, clientMs: 7 * day });
   await sql`delete from attempts where began_at <= ${new Date(now - day)}`;
@@ -79,8 +78,8 @@ export async function deleteSentAlerts(
       limit ${limit})`,
     await sql`delete from mutes
       where id in (select id from mutes where until < ${told} order by until limit ${limit})`,
-    await sql`delete from channel_tests
-      where ctid = any(array(select ctid from channel_tests where at < ${tests} order by at
+    await sql`delete from trials
+      where ctid = any(array(select ctid from trials where at < ${tests} order by at
         limit ${limit}))`,
     await sql`delete from channels where id in (
       select c.id from channels c where c.deleted_at < ${told}

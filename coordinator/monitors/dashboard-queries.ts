@@ -173,11 +173,12 @@ export function allFacets(sql: Queryable, organisation: string): Promise<Facet[]
   select facet, value, value as name, monitors from (
     select facet, value, monitors, row_number() over (partition by facet
       order by monitors desc, value) as nth
-    from monitor_facets where organisation_id = ${organisation} and monitors > 0) f
+    from monitor_counts where organisation_id = ${organisation} and facet <> 'group') f
   where nth <= ${maxFacets}
   union all (select 'group', g.id::text, g.name, c.monitors
-    from monitor_counts c join groups g on g.id = c.group_id
-    where c.organisation_id = ${organisation} and c.monitors > 0
+    from monitor_counts c join groups g on g.id::text = c.value
+    where c.organisation_id = ${organisation} and g.organisation_id = c.organisation_id
+      and c.facet = 'group'
     order by c.monitors desc, g.name_folded limit ${maxFacets})`;
 }
 
@@ -405,7 +406,7 @@ export function groupsWithStatus(
               select from monitor_status s where s.group_id = g.id and s.affects = a.affects
                 and s.status = t.status limit 1) one) as members
         from groups g left join monitor_counts c on c.organisation_id = g.organisation_id
-          and c.group_id = g.id
+          and c.facet = 'group' and c.value = g.id::text
         where g.organisation_id = ${organisation} and ${isOneOf(sql, groups)}`;
 }
 

@@ -56,7 +56,7 @@ export function rareStatuses(sql: Queryable, organisation: string, covered: read
     and ${notCovered(sql, covered, 'monitor_id')}
   group by status
   union all select 'all', coalesce(sum(monitors), 0) from monitor_counts
-  where organisation_id = ${organisation}`;
+  where organisation_id = ${organisation} and facet = 'kind'`;
 }
 
 /**

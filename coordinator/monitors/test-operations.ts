@@ -7,11 +7,12 @@ import type { AnswerOf } from '../gate/answer.ts';
 import { handle } from '../gate/bind.ts';
 import { type Early, type OrganisationScope, orNotFound } from '../gate/context.ts';
 import { lockOrganisation } from '../gate/records.ts';
+import { countTrial } from '../gate/trials.ts';
 import { checkersOf } from '../probes/places.ts';
 import { draftMonitor, unsaved } from './model.ts';
 import { monitorForChange } from './queries.ts';
 import { openSecrets } from './secrets.ts';
-import { countTestRun, type TestRunState, verdictOf } from './test-run.ts';
+import { type TestRunState, verdictOf } from './test-run.ts';
 
 type Test = AnswerOf<typeof api.getTest>;
 
@@ -81,7 +82,7 @@ async function begin(
   await inTransaction(pool, async (transaction) => {
     // Two at once are counted one after the other, and one that is refused does not count.
     await lockOrganisation(transaction, of);
-    if ((await countTestRun(transaction, of, new Date(now))) > maxAMinute)
+    if ((await countTrial(transaction, of, 'config', { now, withinMs: 60_000 })) > maxAMinute)
       throw new Refusal(
         'test_limit',
         `An organisation may run ${maxAMinute} tests a minute. Wait a moment, or save without a test.`,

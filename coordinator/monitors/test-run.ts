@@ -2,8 +2,6 @@ import type { Config } from '../../shared/checks/assignment.ts';
 import type { Secrets } from '../../shared/checks/config-secrets.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
 import type { Result } from '../../shared/checks/result.ts';
-import type { Queryable } from '../database/connect.ts';
-import { countOf } from '../database/sql.ts';
 
 /** The owner of a test run; `user` is null for the operator. */
 export type TestRunOwner = { readonly organisation: string; readonly user: string | null };
@@ -45,21 +43,6 @@ export function verdictOf(
   if (passes && fails) return 'mixed';
   if (passes) return 'ok';
   return fails ? 'fail' : 'unknown';
-}
-
-/**
- * Counts one more test run of this organisation, and returns the number of the last minute
- * including it.
- */
-export async function countTestRun(
-  sql: Queryable,
-  organisation: string,
-  now: Date,
-): Promise<number> {
-  const since = new Date(now.getTime() - 60_000);
-  await sql`delete from trials where organisation_id = ${organisation} and at <= ${since}`;
-  await sql`insert into trials (organisation_id, at) values (${organisation}, ${now})`;
-  return countOf(sql`select count(*) from trials where organisation_id = ${organisation}`);
 }
 
 /**

@@ -4,6 +4,7 @@ import type { Queryable } from '../database/connect.ts';
 import { countOf } from '../database/sql.ts';
 import { bytesText, insertRows, namesOf, updateRows } from '../database/table.ts';
 import { orNotFound } from '../gate/context.ts';
+import { countTrial } from '../gate/trials.ts';
 import type { Hours } from './hours.ts';
 import type { Because, HeldBy, StepEvent } from './policy.ts';
 import type { Attempt } from './story.ts';
@@ -362,13 +363,7 @@ const maxAnHour = 10;
 
 /** Counts one more test or confirmation mail. @throws Refusal. */
 export async function countTry(sql: Queryable, organisation: string, now: number): Promise<void> {
-  const [at, since] = [new Date(now), new Date(now - hourMs)];
-  await sql`delete from channel_tests where organisation_id = ${organisation} and at <= ${since}`;
-  await sql`insert into channel_tests (organisation_id, at) values (${organisation}, ${at})`;
-  const [row] = await sql<
-    { count: number }[]
-  >`select count(*) as count from channel_tests where organisation_id = ${organisation}`;
-  if ((row?.count ?? 0) > maxAnHour)
+  if ((await countTrial(sql, organisation, 'channel', { now, withinMs: hourMs })) > maxAnHour)
     throw new Refusal(
       'channel_test_limit',
       `An organisation can send ${maxAnHour} tests and confirmation mails an hour. Try again later.`,

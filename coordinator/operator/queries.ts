@@ -34,7 +34,7 @@ export function organisationsByName(
   return sql<ListedOrganisation[]>`
     select o.id, o.key, o.name, o.plan, o.created_at, o.ends_at,
       (select coalesce(sum(c.monitors), 0)::int from monitor_counts c
-        where c.organisation_id = o.id) as monitors,
+        where c.organisation_id = o.id and c.facet = 'kind') as monitors,
       (select count(*)::int from memberships m where m.organisation_id = o.id) as members
     from organisations o
     ${

@@ -2,8 +2,8 @@ import { newId } from '../../shared/base/crypto.ts';
 import type { Queryable } from '../database/connect.ts';
 
 /**
- * Secrets that let somebody do one thing once, for a time: links that sign in, prove an address or
- * set a password, second steps, challenges of passkeys. Whoever uses one deletes it. A secret has
+ * Secrets that let somebody do one thing once, for a time: links that sign in, sign up, prove an
+ * address or set a password, second steps, challenges of passkeys. Whoever uses one deletes it. A secret has
  * another fingerprint for each purpose (secrets/account-secrets.ts), so that none
  * is good for another.
  */
@@ -13,9 +13,19 @@ export type OneTimeKind =
   | 'second step'
   | 'e-mail'
   | 'password reset'
+  | 'sign-up'
   | ChallengeKind;
 
 export type ChallengeKind = 'add passkey' | 'prove by passkey' | 'sign in by passkey';
+
+/** With the organisation to be created, or the invitation that was followed. */
+export type PendingAccount = {
+  readonly name: string;
+  readonly password_hash: string;
+  readonly organisation: string | null;
+  readonly time_zone: string | null;
+  readonly invitation: string | null;
+};
 
 export type NewOneTime = {
   readonly id?: string;
@@ -24,6 +34,7 @@ export type NewOneTime = {
   readonly user: string | null;
   /** The address to be proven. */
   readonly email?: string;
+  readonly account?: PendingAccount;
   /** Null until its mail is made. */
   readonly fingerprint: Buffer | null;
   /** Null: it lasts until it is used or deleted. */
@@ -32,14 +43,20 @@ export type NewOneTime = {
 
 export async function insertOneTime(
   sql: Queryable,
-  { id = newId(), kind, user, email, fingerprint, expires_at }: NewOneTime,
+  { id = newId(), kind, user, email, account, fingerprint, expires_at }: NewOneTime,
 ): Promise<void> {
-  await sql`insert into one_time_secrets (id, kind, user_id, email, fingerprint, expires_at)
-    values (${id}, ${kind}, ${user}, ${email ?? null}, ${fingerprint},
+  await sql`insert into one_time_secrets (id, kind, user_id, email, account, fingerprint,
+      expires_at)
+    values (${id}, ${kind}, ${user}, ${email ?? null},
+      ${account ? JSON.stringify(account) : null}::text::jsonb, ${fingerprint},
       coalesce(${expires_at}::timestamptz, 'infinity'))`;
 }
 
-export type OneTime = { readonly user_id: string | null; readonly email: string | null };
+export type OneTime = {
+  readonly user_id: string | null;
+  readonly email: string | null;
+  readonly account: PendingAccount | null;
+};
 
 /**
  * What is still valid, with the address that it proves or its user's. Read-only, because mail
@@ -51,7 +68,7 @@ export async function lookAtOneTime(
   now: Date,
 ): Promise<OneTime | undefined> {
   const [row] = await sql<OneTime[]>`
-    select s.user_id, coalesce(s.email, u.email) as email
+    select s.user_id, coalesce(s.email, u.email) as email, s.account
     from one_time_secrets s left join users u on u.id = s.user_id
     where ${fingerprint} in (s.fingerprint, s.keep_fingerprint) and s.expires_at > ${now}`;
   return row;
@@ -71,7 +88,7 @@ export async function useOneTime(
     delete from one_time_secrets
     where ${fingerprint} in (fingerprint, keep_fingerprint) and expires_at > ${now}
       ${of ? sql`and kind = ${of.kind} and user_id is not distinct from ${of.user}` : sql``}
-    returning user_id, email`;
+    returning user_id, email, account`;
   return row;
 }
 
@@ -83,13 +100,19 @@ export async function deleteOneTime(
   await sql`delete from one_time_secrets where user_id = ${user} and kind = any(${kinds})`;
 }
 
+/** Only the newest link of an address is valid. */
+export async function deleteSignUps(sql: Queryable, email: string): Promise<void> {
+  await sql`delete from one_time_secrets
+    where kind = 'sign-up' and lower(email) = lower(${email})`;
+}
+
 /** The next start ends the links of earlier ones. */
 export async function deleteStartLinks(sql: Queryable): Promise<void> {
   await sql`delete from one_time_secrets where kind = 'start link'`;
 }
 
-/** Gives it a link; undefined when it is gone, or when the address has become another user's. */
-export async function linkVerification(
+/** Gives a mail its link; undefined when it is over, or when the address has become another user's. */
+export async function linkAddress(
   sql: Queryable,
   id: string,
   fingerprint: Buffer,

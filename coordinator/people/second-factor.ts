@@ -133,8 +133,8 @@ export async function secondFactorOf(
   user: string,
 ): Promise<SecondFactor | undefined> {
   const [row] = await sql<SecondFactor[]>`select secret, created_at, last_step,
-      (select count(*) from recovery_codes c where c.user_id = f.user_id) as recovery_codes_left
-    from second_factors f where user_id = ${user}`;
+      cardinality(recovery_codes) as recovery_codes_left
+    from second_factors where user_id = ${user}`;
   return row;
 }
 
@@ -161,7 +161,7 @@ export async function insertSecondFactor(
   );
 }
 
-/** Deletes its recovery codes with it. False when there was none. */
+/** False when there was none. */
 export async function deleteSecondFactor(sql: Queryable, user: string): Promise<boolean> {
   return (await sql`delete from second_factors where user_id = ${user}`).count > 0;
 }
@@ -182,10 +182,9 @@ export async function replaceRecoveryCodes(
   user: string,
   fingerprints: readonly Buffer[],
 ): Promise<void> {
-  await sql`delete from recovery_codes where user_id = ${user}`;
   const all = fingerprints.map((each) => each.toString('hex'));
-  await sql`insert into recovery_codes (user_id, fingerprint) select ${user}, decode(h, 'hex')
-    from unnest(${all}::text[]) h`;
+  await sql`update second_factors set recovery_codes = array(
+    select decode(h, 'hex') from unnest(${all}::text[]) h) where user_id = ${user}`;
 }
 
 export async function hasRecoveryCode(
@@ -195,7 +194,8 @@ export async function hasRecoveryCode(
 ): Promise<boolean> {
   return (
     (
-      await sql`select 1 from recovery_codes where user_id = ${user} and fingerprint = ${fingerprint}`
+      await sql`select 1 from second_factors where user_id = ${user}
+        and ${fingerprint} = any(recovery_codes)`
     ).length > 0
   );
 }
@@ -206,7 +206,9 @@ export async function takeRecoveryCode(
   fingerprint: Buffer,
 ): Promise<boolean> {
   return (
-    (await sql`delete from recovery_codes where user_id = ${user} and fingerprint = ${fingerprint}`)
-      .count > 0
+    (
+      await sql`update second_factors set recovery_codes = array_remove(recovery_codes, ${fingerprint})
+      where user_id = ${user} and ${fingerprint} = any(recovery_codes)`
+    ).count > 0
   );
 }

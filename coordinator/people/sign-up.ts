@@ -15,22 +15,25 @@ import { emailFrom, passwordFrom } from '../organisations/model.ts';
 import { insertOrganisation } from '../organisations/queries.ts';
 import { deleteAllTokensOf } from '../tokens/queries.ts';
 import * as contract from './contract.ts';
-import { deleteOneTime, lookAtOneTime, useOneTime } from './one-time.ts';
+import {
+  deleteOneTime,
+  deleteSignUps,
+  insertOneTime,
+  lookAtOneTime,
+  useOneTime,
+} from './one-time.ts';
 import { deletePasskeysOf, passkeyPlace } from './passkeys.ts';
 import {
   countMembers,
   hasOwner,
   type InvitationRow,
   insertMember,
-  insertSignUp,
   insertUser,
   invitationBy,
   invitationById,
   markVerified,
   membershipsOf,
-  signUpBy,
   useInvitation,
-  useSignUp,
   writeEmail,
   writePassword,
 } from './queries.ts';
@@ -130,13 +133,13 @@ export const finishSignUp = handle(contract.finishSignUp)({
     { secret, password },
   ) => {
     await attempts.count([{ what: `finished sign-ups from ${hostOf(visitor.address)}`, most: 20 }]);
-    const waiting = await signUpBy(
+    const waiting = await lookAtOneTime(
       pool,
       await accountSecrets.fingerprint('sign-up', secret),
       new Date(now),
     );
-    if (!waiting) throw deadLink();
-    if (!(await verifyPassword(password, waiting.password_hash)))
+    if (!waiting?.account) throw deadLink();
+    if (!(await verifyPassword(password, waiting.account.password_hash)))
       throw new Refusal('sign_in_failed', {
         password:
           'is not the one that this account was asked for with. If someone else asked for it, sign up yourself: that ends theirs.',
@@ -153,13 +156,14 @@ export const finishSignUp = handle(contract.finishSignUp)({
       note,
       with: { accountSecrets, door },
     } = context;
-    const waiting = await useSignUp(
+    const waiting = await useOneTime(
       sql,
       await accountSecrets.fingerprint('sign-up', secret),
       new Date(now),
     );
-    if (!waiting) throw deadLink();
-    const { email, name, password_hash, organisation, time_zone, invitation_id } = waiting;
+    if (!waiting?.email || !waiting.account) throw deadLink();
+    const { email, account } = waiting;
+    const { name, password_hash, organisation, time_zone } = account;
     const user = newId();
     await insertUser(sql, {
       id: user,
@@ -182,7 +186,9 @@ export const finishSignUp = handle(contract.finishSignUp)({
       note({ organisation: id });
     }
     const invitation =
-      invitation_id === null ? undefined : await invitationById(sql, invitation_id, new Date(now));
+      account.invitation === null
+        ? undefined
+        : await invitationById(sql, account.invitation, new Date(now));
     if (invitation && (await join(context, user, invitation)) === 'joined')
       note({ organisation: invitation.organisation_id });
     return { session: await beginSession(context, user) };
@@ -253,9 +259,9 @@ export const resetPassword = handle(contract.resetPassword)({
 export const showLink = handle(contract.showLink)(
   async ({ sql, now, with: { accountSecrets } }, { kind, secret }) => {
     const [fingerprint, at] = [await accountSecrets.fingerprint(kind, secret), new Date(now)];
-    const waiting = kind === 'sign-up' ? await signUpBy(sql, fingerprint, at) : undefined;
-    const email = waiting?.email ?? (await lookAtOneTime(sql, fingerprint, at))?.email ?? null;
-    return { email, name: waiting?.name ?? null, organisation: waiting?.organisation ?? null };
+    const found = await lookAtOneTime(sql, fingerprint, at);
+    const { name = null, organisation = null } = found?.account ?? {};
+    return { email: found?.email ?? null, name, organisation };
   },
 );
 
@@ -324,17 +330,20 @@ export const signUp = handle(contract.signUp)({
       note,
       with: { door },
     } = context;
-    const { invitation, ...wanted } = prepared;
-    const { email, name, password_hash } = wanted;
+    const { invitation, email, ...wanted } = prepared;
+    const { name, password_hash } = wanted;
     const at = new Date(now);
     const id = newId();
     note({ after: { email, name, organisation: wanted.organisation } });
     if (door.mail) {
-      await insertSignUp(sql, {
-        ...wanted,
+      await deleteSignUps(sql, email);
+      await insertOneTime(sql, {
         id,
-        invitation: invitation?.id ?? null,
-        at,
+        kind: 'sign-up',
+        user: null,
+        email,
+        account: { ...wanted, invitation: invitation?.id ?? null },
+        fingerprint: null,
         expires_at: new Date(now + linkLifetimes.signUp),
       });
       await postMail(sql, { kind: 'sign-up', recipient: email, about: { sign_up: id }, at });

@@ -246,7 +246,7 @@ export async function statusPageById(
   const [row] = await sql<WholePage[]>`
     select p.key, p.id, p.created_at, ${sql.unsafe(settingNames)},
       p.link_fingerprint is not null as has_link,
-      (select version from status_page_logos l where l.page_id = p.id) as logo,
+      p.logo_version as logo,
       (select count(*) from status_page_subscribers s where s.page_id = p.id
         and s.confirmed_at is not null)::int as subscribers,
       (select coalesce(json_agg(json_build_object('monitor', m.id, 'group', m.group_id)
@@ -356,14 +356,13 @@ export async function writePageLogo(
     version,
   }: { readonly type: string; readonly bytes: Uint8Array; readonly version: string },
 ): Promise<void> {
-  await sql`insert into status_page_logos (page_id, type, bytes, version)
-    values (${page}, ${type}, ${Buffer.from(bytes)}, ${version})
-    on conflict (page_id) do update
-    set type = excluded.type, bytes = excluded.bytes, version = excluded.version`;
+  await sql`update status_pages set logo = ${Buffer.from(bytes)}, logo_type = ${type},
+    logo_version = ${version} where id = ${page}`;
 }
 
 export async function removePageLogo(sql: Queryable, page: string): Promise<void> {
-  await sql`delete from status_page_logos where page_id = ${page}`;
+  await sql`update status_pages set logo = null, logo_type = null, logo_version = null
+    where id = ${page}`;
 }
 
 /** One position after the last of the page's rows. */

@@ -297,8 +297,7 @@ export const seedOwnThings = async (
   await seedClients({ sql }, now);
   await seedOrganisation({ sql, house }, now);
   const { user } = house.viewer;
-  await sql`insert into second_factors (user_id, secret, created_at, last_step) values (${user}, ${Buffer.alloc(60)}, ${new Date(now - 20 * 86_400_000)}, 0)`;
-  await sql`insert into recovery_codes (user_id, fingerprint) select ${user}, decode(h, 'hex') from unnest(array['00', '01', '02']) h`;
+  await sql`insert into second_factors (user_id, secret, created_at, last_step, recovery_codes) values (${user}, ${Buffer.alloc(60)}, ${new Date(now - 20 * 86_400_000)}, 0, array['00', '01', '02']::bytea[])`;
   const [added, used] = [new Date(now - 12 * 86_400_000), new Date(now - 3 * 3_600_000)];
   await sql`insert into passkeys (id, user_id, credential_id, public_key, counter, transports, name, is_synced, created_at, last_used_at) values
     (${ownPasskey}, ${user}, 'a', '', 0, '{}', 'Safari on iPhone', true, ${added}, ${used}),

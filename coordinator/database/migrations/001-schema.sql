@@ -292,24 +292,6 @@ create table sessions (
 create index sessions_membership on sessions (organisation_id, user_id);
 create index sessions_user on sessions (user_id);
 
--- Accounts that wait for their address to be proven.
-create table sign_ups (
-  id uuid not null,
-  fingerprint bytea,
-  email text not null,
-  name text not null,
-  password_hash text not null,
-  -- The organisation to be made, or the invitation that was followed.
-  organisation text,
-  time_zone text,
-  invitation_id uuid,
-  created_at timestamptz not null,
-  expires_at timestamptz not null,
-  unique (fingerprint),
-  primary key (id),
-  foreign key (invitation_id) references invitations on delete set null
-);
-
 -- Secrets that let somebody do one thing once (coordinator/people/one-time.ts). The link of a start
 -- lives until it is used or the service starts again.
 create table one_time_secrets (
@@ -319,14 +301,18 @@ create table one_time_secrets (
   user_id uuid,
   -- The address to be proven.
   email text,
+  -- What waits for its address to be proven: {name, password_hash, organisation, time_zone, invitation},
+  -- with the organisation to be made, or the invitation that was followed.
+  account jsonb,
   -- Null until its mail is made.
   fingerprint bytea,
   -- The link by which the old mailbox ends a change of address.
   keep_fingerprint bytea,
   expires_at timestamptz not null,
   check (kind in ('start link', 'operator link', 'second step', 'e-mail', 'password reset',
-    'add passkey', 'prove by passkey', 'sign in by passkey')),
-  check ((email is null) = (kind <> 'e-mail')),
+    'sign-up', 'add passkey', 'prove by passkey', 'sign in by passkey')),
+  check ((email is null) = (kind not in ('e-mail', 'sign-up'))),
+  check ((account is null) = (kind <> 'sign-up')),
   unique (fingerprint),
   unique (keep_fingerprint),
   primary key (id),
@@ -343,16 +329,10 @@ create table second_factors (
   created_at timestamptz not null,
   -- The half minute whose code was taken last: neither it nor an earlier one is taken again.
   last_step bigint not null,
+  -- Fingerprints of the codes that were not used yet.
+  recovery_codes bytea[] not null default '{}',
   primary key (user_id),
   foreign key (user_id) references users on delete cascade
-);
-
--- A code that was used is no more.
-create table recovery_codes (
-  user_id uuid not null,
-  fingerprint bytea not null,
-  primary key (user_id, fingerprint),
-  foreign key (user_id) references second_factors(user_id) on delete cascade
 );
 
 -- Keys that somebody's phone, computer or stick keeps, and that sign in without a password. Only
@@ -574,14 +554,18 @@ create table refutations (
 );
 create index refutations_probe on refutations (probe_id);
 
--- When an organisation had a config tried lately (rule 41: ten times a minute). What was tried, and
--- what it showed, is stored nowhere.
+-- When an organisation tried something lately that it may do so often only: a config (rule 41: ten
+-- times a minute), a channel or webhook (ten an hour). What was tried, and what it showed, is stored
+-- nowhere.
 create table trials (
   organisation_id uuid not null,
+  kind text not null,
   at timestamptz not null,
+  check (kind in ('config', 'channel')),
   foreign key (organisation_id) references organisations on delete cascade
 );
-create index trials_recent on trials (organisation_id, at);
+create index trials_by_age on trials (at);
+create index trials_recent on trials (organisation_id, kind, at);
 
 -- MONITORS AND GROUPS
 -- What is checked, in which group, and what it amounts to now.
@@ -690,26 +674,17 @@ create index monitor_status_place on monitor_status (organisation_id, place);
 create index monitor_status_standing on monitor_status (group_id, affects, status) where (group_id is not null);
 create index monitor_status_unseen on monitor_status (monitor_key) where (not seen);
 
--- How many monitors an organisation has in each of its groups, and in none. A page tells it; to
--- count a hundred thousand for each page would take longer than all else on it. The database keeps
--- it itself, in the same transaction. Only who makes, deletes or moves monitors writes here.
+-- How many monitors of an organisation are in each group, are of each kind and have each tag: pages
+-- and the filters of a list tell it. To count a hundred thousand for each page would take longer
+-- than all else on it, so the database keeps it itself, in the same transaction. Only who makes,
+-- deletes, moves or tags monitors writes here.
 create table monitor_counts (
   organisation_id uuid not null,
-  -- All zeros: those in no group.
-  group_id uuid not null,
-  monitors integer not null,
-  primary key (organisation_id, group_id)
-);
-
--- How many monitors of an organisation have each kind and each tag: the filters of a list tell it.
--- To count a hundred thousand for each page would take longer than all else on it, so the database
--- keeps it itself, as it keeps monitor_counts (028).
-create table monitor_facets (
-  organisation_id uuid not null,
   facet text not null,
+  -- Of a group, its id; all zeros: those in no group.
   value text not null,
   monitors integer not null,
-  check (facet in ('kind', 'tag')),
+  check (facet in ('group', 'kind', 'tag')),
   primary key (organisation_id, facet, value)
 );
 
@@ -1420,15 +1395,6 @@ create table channel_groups (
 );
 create index channel_groups_group on channel_groups (group_id);
 
--- Tests of channels, so that there are ten an hour at most.
-create table channel_tests (
-  organisation_id uuid not null,
-  at timestamptz not null,
-  foreign key (organisation_id) references organisations on delete cascade
-);
-create index channel_tests_by_age on channel_tests (at);
-create index channel_tests_recent on channel_tests (organisation_id, at);
-
 -- Alerts of incidents (rules 25, 28), one row for an incident, event and channel, and of warnings
 -- (rule 44): one each time that there is news of one. Channels come with their own work; until then
 -- the channel is ''.
@@ -1556,8 +1522,16 @@ create table status_pages (
   -- last.
   domain_checked_at timestamptz,
   domain_seen_at timestamptz,
+  -- Stored apart by the database: nobody reads the bytes who does not name them.
+  logo bytea,
+  logo_type text,
+  -- The beginning of a hash of the bytes, for its address and its ETag.
+  logo_version text,
   check (accent ~ '^#[0-9a-f]{6}$'::text),
   check (access in ('public', 'password', 'link')),
+  check ((octet_length(logo) >= 1) and (octet_length(logo) <= 102400)),
+  check (logo_type in ('image/png', 'image/jpeg', 'image/webp')),
+  check (num_nonnulls(logo, logo_type, logo_version) in (0, 3)),
   constraint status_pages_domain_has_token check ((domain is null) = (domain_token is null)),
   check (language in ('en', 'de', 'fr', 'es')),
   constraint status_pages_proved_is_domain check ((domain_proved_at is null) or (domain is not null)),
@@ -1593,19 +1567,6 @@ create table status_page_monitors (
 );
 -- On which pages a monitor and a group stand: asked with each incident, and when one is deleted.
 create index status_page_monitors_monitor on status_page_monitors (monitor_id);
-
--- Apart from its page, so that nobody reads the bytes who wants the page.
-create table status_page_logos (
-  page_id uuid not null,
-  type text not null,
-  bytes bytea not null,
-  -- The beginning of a hash of the bytes, for its address and its ETag.
-  version text not null,
-  check ((octet_length(bytes) >= 1) and (octet_length(bytes) <= 102400)),
-  check (type in ('image/png', 'image/jpeg', 'image/webp')),
-  primary key (page_id),
-  foreign key (page_id) references status_pages on delete cascade
-);
 
 -- What is told on a page about an incident of a monitor that is published there.
 create table status_page_posts (
@@ -1849,64 +1810,37 @@ create index alert_steps_waiting on alert_steps (look_at) where (state = 'held':
 -- WHAT FOLLOWS FROM A CHANGE
 -- Functions that several subjects call, and the triggers that call them.
 
-create function count_deleted_monitors() RETURNS trigger LANGUAGE plpgsql as $$
-begin
-  perform count_monitors(array_agg(organisation_id), array_agg(group_id), array_agg(-1)) from removed;
-  delete from monitor_counts where organisation_id in (select organisation_id from removed) and monitors = 0;
-  return null;
-end $$;
-
-create function count_facets(organisations uuid[], facets text[], vals text[], changes integer[]) RETURNS void LANGUAGE sql as $$
-  insert into monitor_facets as c (organisation_id, facet, value, monitors)
+create function count_monitors(organisations uuid[], facets text[], vals text[], changes integer[]) RETURNS void LANGUAGE sql as $$
+  insert into monitor_counts as c (organisation_id, facet, value, monitors)
   select o, f, v, sum(n) from unnest(organisations, facets, vals, changes) r (o, f, v, n)
   group by 1, 2, 3 having sum(n) <> 0 order by 1, 2, 3
   on conflict (organisation_id, facet, value) do update set monitors = c.monitors + excluded.monitors;
-  delete from monitor_facets where organisation_id = any (organisations) and monitors = 0;
+  delete from monitor_counts where organisation_id = any (organisations) and monitors = 0;
 $$;
 
-create function count_facets_of_rows() RETURNS trigger LANGUAGE plpgsql as $$
+create function facets_of(group_id uuid, type text, tags text[]) RETURNS table (facet text, value text) LANGUAGE sql IMMUTABLE as $$
+  select 'group', coalesce(group_id, '00000000-0000-0000-0000-000000000000')::text
+  union all select 'kind', type
+  union all select 'tag', unnest(tags)
+$$;
+
+create function count_monitors_of_rows() RETURNS trigger LANGUAGE plpgsql as $$
 begin
   if tg_op = 'INSERT' then
-    perform count_facets(array_agg(organisation_id), array_agg(facet), array_agg(value), array_agg(1)) from (
-      select organisation_id, 'kind' as facet, type as value from added
-      union all select organisation_id, 'tag', unnest(tags) from added) f;
+    perform count_monitors(array_agg(organisation_id), array_agg(facet), array_agg(value), array_agg(1))
+    from added a cross join facets_of(a.group_id, a.type, a.tags);
   elsif tg_op = 'DELETE' then
-    perform count_facets(array_agg(organisation_id), array_agg(facet), array_agg(value), array_agg(-1)) from (
-      select organisation_id, 'kind' as facet, type as value from removed
-      union all select organisation_id, 'tag', unnest(tags) from removed) f;
+    perform count_monitors(array_agg(organisation_id), array_agg(facet), array_agg(value), array_agg(-1))
+    from removed r cross join facets_of(r.group_id, r.type, r.tags);
   else
-    perform count_facets(array_agg(organisation_id), array_agg('tag'::text), array_agg(value), array_agg(n)) from (
-      select a.organisation_id, unnest(a.tags) as value, 1 as n from added a join removed r on r.id = a.id where a.tags <> r.tags
-      union all select r.organisation_id, unnest(r.tags), -1 from added a join removed r on r.id = a.id where a.tags <> r.tags) f
+    perform count_monitors(array_agg(organisation_id), array_agg(facet), array_agg(value), array_agg(n)) from (
+      select a.organisation_id, f.facet, f.value, s.n from added a join removed r on r.id = a.id
+        and (a.group_id is distinct from r.group_id or a.tags <> r.tags)
+        cross join (values (1), (-1)) s (n)
+        cross join lateral facets_of(case s.n when 1 then a.group_id else r.group_id end, a.type,
+          case s.n when 1 then a.tags else r.tags end) f) f
     having count(*) > 0;
   end if;
-  return null;
-end $$;
-
-create function count_inserted_monitors() RETURNS trigger LANGUAGE plpgsql as $$
-begin
-  perform count_monitors(array_agg(organisation_id), array_agg(group_id), array_agg(1)) from added;
-  return null;
-end $$;
-
-create function count_monitors(organisations uuid[], groups uuid[], changes integer[]) RETURNS void LANGUAGE sql as $$
-  insert into monitor_counts as c (organisation_id, group_id, monitors)
-  select o, coalesce(g, '00000000-0000-0000-0000-000000000000'), sum(n) from unnest(organisations, groups, changes) r (o, g, n)
-  group by 1, 2 having sum(n) <> 0 order by 1, 2
-  on conflict (organisation_id, group_id) do update set monitors = c.monitors + excluded.monitors;
-$$;
-
-create function count_moved_monitors() RETURNS trigger LANGUAGE plpgsql as $$
-begin
-  perform count_monitors(array_agg(organisation_id), array_agg(group_id), array_agg(n)) from (
-    select a.organisation_id, a.group_id, 1 as n from added a join removed r on r.id = a.id where a.group_id is distinct from r.group_id
-    union all select r.organisation_id, r.group_id, -1 from added a join removed r on r.id = a.id where a.group_id is distinct from r.group_id) moved;
-  return null;
-end $$;
-
-create function count_no_facets() RETURNS trigger LANGUAGE plpgsql as $$
-begin
-  delete from monitor_facets;
   return null;
 end $$;
 
@@ -2175,17 +2109,13 @@ create trigger status_update after update on groups referencing new table as row
 create trigger changed_delete after delete on monitors referencing old table as rows for each statement execute function tell_changed();
 create trigger changed_insert after insert on monitors referencing new table as rows for each statement execute function tell_changed();
 create trigger changed_update after update on monitors referencing new table as rows for each statement execute function tell_changed();
-create trigger count_delete after delete on monitors referencing old table as removed for each statement execute function count_deleted_monitors();
-create trigger count_insert after insert on monitors referencing new table as added for each statement execute function count_inserted_monitors();
+create trigger count_delete after delete on monitors referencing old table as removed for each statement execute function count_monitors_of_rows();
+create trigger count_insert after insert on monitors referencing new table as added for each statement execute function count_monitors_of_rows();
 create trigger count_truncate after truncate on monitors for each statement execute function count_no_monitors();
-create trigger count_update after update on monitors referencing old table as removed new table as added for each statement execute function count_moved_monitors();
+create trigger count_update after update on monitors referencing old table as removed new table as added for each statement execute function count_monitors_of_rows();
 create trigger events_delete after delete on monitors referencing old table as removed for each statement execute function write_monitor_events();
 create trigger events_insert after insert on monitors referencing new table as added for each statement execute function write_monitor_events();
 create trigger events_update after update on monitors referencing old table as removed new table as added for each statement execute function write_monitor_events();
-create trigger facets_delete after delete on monitors referencing old table as removed for each statement execute function count_facets_of_rows();
-create trigger facets_insert after insert on monitors referencing new table as added for each statement execute function count_facets_of_rows();
-create trigger facets_truncate after truncate on monitors for each statement execute function count_no_facets();
-create trigger facets_update after update on monitors referencing old table as removed new table as added for each statement execute function count_facets_of_rows();
 create trigger note_edit before update on monitors for each row when ((new.config_version <> old.config_version)) execute function note_edit();
 create trigger status_insert after insert on monitors referencing new table as rows for each statement execute function refresh_status_of_rows();
 create trigger status_update after update on monitors referencing new table as rows for each statement execute function refresh_status_of_rows();

@@ -216,7 +216,7 @@ export async function publishedPage(
   const [row] = await sql<PublishedPage[]>`
     select p.id, p.organisation_id, ${sql.unsafe(publishedNames)}, p.link_fingerprint,
       case when p.domain_proved_at is not null then p.domain end as domain,
-      (select version from status_page_logos l where l.page_id = p.id) as logo_version,
+      p.logo_version,
       ${rowsOf(sql)} as rows
     from status_pages p join organisations o on o.id = p.organisation_id and o.ends_at is null
     where ${is}`;
@@ -253,7 +253,8 @@ export type PageLogo = {
 export async function logoOfPage(sql: Queryable, page: string): Promise<PageLogo | undefined> {
   const [row] = await sql<
     PageLogo[]
-  >`select type, bytes, version from status_page_logos where page_id = ${page}`;
+  >`select logo_type as type, logo as bytes, logo_version as version from status_pages
+    where id = ${page} and logo is not null`;
   return row;
 }
 

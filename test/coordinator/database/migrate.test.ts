@@ -205,7 +205,7 @@ describe('monitor counts', () => {
   const inNone = '00000000-0000-0000-0000-000000000000';
   type Counts = { organisation_id: string; group_id: string; monitors: number }[];
   const kept = () =>
-    sql<Counts>`select organisation_id, group_id, monitors from monitor_counts where monitors <> 0 order by 1, 2`;
+    sql<Counts>`select organisation_id, value::uuid as group_id, monitors from monitor_counts where facet = 'group' order by 1, 2`;
   const counted = () =>
     sql<Counts>`select organisation_id, coalesce(group_id, ${inNone}) as group_id, count(*)::int as monitors from monitors group by 1, 2 order by 1, 2`;
 

@@ -10,9 +10,6 @@ const [now, made] = [Date.UTC(2026, 10, 20, 12), new Date(Date.UTC(2026, 10, 19)
 
 /** What is valid for a time: a row that ends then. `mark` is its fingerprint. */
 const temporary: Readonly<Record<string, (end: Date, mark: Buffer) => PromiseLike<unknown>>> = {
-  sign_ups: (end, mark) => sql`
-    insert into sign_ups (id, fingerprint, email, name, password_hash, created_at, expires_at)
-    values (${newId()}, ${mark}, 'new@example.org', 'New', 'hash', ${made}, ${end})`,
   one_time_secrets: (end, mark) => sql`
     insert into one_time_secrets (id, kind, fingerprint, user_id, expires_at)
     values (${newId()}, 'second step', ${mark}, ${owner.user}, ${end})`,

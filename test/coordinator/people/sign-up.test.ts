@@ -152,7 +152,7 @@ describe('signing up', () => {
     const secret = secretIn((await mailTo(email))?.text, 'finish');
     const [row] = await bench.sql<
       { text: string }[]
-    >`select (select string_agg(s::text, ' ') from sign_ups s) ||
+    >`select (select string_agg(s::text, ' ') from one_time_secrets s) ||
       (select string_agg(m::text, ' ') from deliveries m) || (select string_agg(a::text, ' ') from audit_log a) as text`;
     for (const hidden of [password, secret]) expect(row?.text).not.toContain(hidden);
   });

@@ -234,7 +234,7 @@ describe('channels', () => {
       receiver.answer(says(500));
       const once = await post(`/alerts/${id}/test`, {});
       expect(once.text).toContain('Test not delivered');
-      await web.sql`insert into channel_tests (organisation_id, at) select ${web.house.organisation}, now() from generate_series(1, 10)`;
+      await web.sql`insert into trials (organisation_id, kind, at) select ${web.house.organisation}, 'channel', now() from generate_series(1, 10)`;
       const enough = await post(`/alerts/${id}/test`, {});
       expect(enough.status).toBe(429);
       expect(enough.text).toContain('10 tests and confirmation mails an hour');
