@@ -187,7 +187,7 @@ function mailKind({
         : { to: mail.recipient, words: addressChangeMail(wanted, address) };
     }
     if (mail.kind === 'invitation') {
-      const invitation = await invitationById(transaction, mail.about.invitation, new Date(now));
+      const invitation = await invitationById(transaction, mail.about.invitation, now);
       if (!invitation) return undefined;
       const { address, fingerprint } = await link('invitation', 'join');
       await linkInvitation(transaction, invitation.id, fingerprint);
@@ -201,7 +201,7 @@ function mailKind({
       kind: 'password reset',
       fingerprint,
       user: user.id,
-      expires_at: new Date(now + linkLifetimes.passwordReset),
+      expires_at: now + linkLifetimes.passwordReset,
     });
     // To the account's own address, whatever was typed.
     return { to: user.email, words: passwordResetMail(address) };

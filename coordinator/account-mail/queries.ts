@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { newId } from '../../shared/base/crypto.ts';
+import { isoText } from '../../shared/base/time.ts';
 import type { Queryable } from '../database/connect.ts';
 
 /** The subject of a mail, by its kind: enough to write it when it is sent. */
@@ -68,7 +69,7 @@ export type NewMail = {
     readonly kind: Kind;
     readonly recipient: string;
     readonly about: About<Kind>;
-    readonly at: Date;
+    readonly at: number;
   };
 }[MailKind];
 
@@ -83,7 +84,7 @@ export async function postMails(sql: Queryable, mails: readonly NewMail[]): Prom
       kind,
       recipient,
       about,
-      at: at.toISOString(),
+      at: isoText(at),
     })),
   );
   await sql`insert into deliveries (id, event, recipient, told, created_at, next_at)
@@ -102,10 +103,10 @@ export async function countMailsTo(
   sql: Queryable,
   kind: MailKind,
   recipient: string,
-  since: Date,
+  since: number,
 ): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
     select count(*) as count from deliveries where kind = 'mail' and event = ${kind}
-      and lower(recipient) = lower(${recipient}) and created_at > ${since}`;
+      and lower(recipient) = lower(${recipient}) and created_at > ${new Date(since)}`;
   return row?.count ?? 0;
 }

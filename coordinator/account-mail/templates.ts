@@ -316,5 +316,5 @@ export function organisationMail(
 }
 
 function moment(iso: string, zone: string): string {
-  return `${new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: zone }).format(new Date(iso))} (${zone})`;
+  return `${new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: zone }).format(Date.parse(iso))} (${zone})`;
 }

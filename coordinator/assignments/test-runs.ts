@@ -147,7 +147,7 @@ export function createTestRuns(dependencies: Dependencies): TestRuns {
     secrets: null,
     config_version: 1,
     partition: partitionOf(id),
-    created_at: new Date(clock.now()),
+    created_at: clock.now(),
     paused_at: null,
   });
 

@@ -79,7 +79,7 @@ export function createConnections({
         recordFingerprint(await key(), 'AccessToken', accessToken).toString('hex'),
       );
       const now = clock.now();
-      if (holder?.expires_at === null || holder === undefined || holder.expires_at.getTime() <= now)
+      if (holder?.expires_at === null || holder === undefined || holder.expires_at <= now)
         return undefined;
       if (holder.audience !== resourceOf(baseUrl())) return undefined;
       uses.note(holder.id, now);

@@ -51,26 +51,25 @@ export function createOauthRecords(
       return writeRecord(sql, {
         ...(await keyOf(model, id)),
         payload,
-        at: new Date(at),
+        at,
         connection: typeof connection === 'string' ? connection : null,
-        expires_at: expiresIn === undefined ? null : new Date(at + expiresIn * 1_000),
+        expires_at: expiresIn === undefined ? null : at + expiresIn * 1_000,
       });
     },
     read: async (model, id) => {
       const now = clock.now();
-      const found = await readRecord(sql, await keyOf(model, id), new Date(now));
+      const found = await readRecord(sql, await keyOf(model, id), now);
       if (!found) return undefined;
       const { payload, consumed_at } = found;
       const isUsed =
-        consumed_at !== null &&
-        (model !== 'RefreshToken' || consumed_at.getTime() + graceMs <= now);
+        consumed_at !== null && (model !== 'RefreshToken' || consumed_at + graceMs <= now);
       return {
         ...payload,
         ...(model === 'Client' ? {} : { jti: id }),
-        ...(isUsed ? { consumed: Math.floor(consumed_at.getTime() / 1_000) } : {}),
+        ...(isUsed ? { consumed: Math.floor(consumed_at / 1_000) } : {}),
       };
     },
-    consume: async (model, id) => consumeRecord(sql, await keyOf(model, id), new Date(clock.now())),
+    consume: async (model, id) => consumeRecord(sql, await keyOf(model, id), clock.now()),
     remove: async (model, id) => deleteRecord(sql, await keyOf(model, id)),
     end: (connection) => endConnection(sql, connection),
   };

@@ -42,7 +42,7 @@ export const connectAssistant = handle(contract.connectAssistant)(
       client_name: client,
       redirect_host,
       scope,
-      created_at: new Date(now),
+      created_at: now,
     });
     return { id, scope };
   },

@@ -1,3 +1,4 @@
+import { isoText } from '../../shared/base/time.ts';
 import { isViolationOf, type Queryable } from '../database/connect.ts';
 import type { Role, Scope } from '../gate/caller.ts';
 import type { PlanName } from '../gate/plans.ts';
@@ -5,7 +6,7 @@ import type { PlanName } from '../gate/plans.ts';
 /** An access token of an assistant with everything that a call depends on, as it is now. */
 export type ConnectionHolder = {
   readonly fingerprint: string;
-  readonly expires_at: Date | null;
+  readonly expires_at: number | null;
   /** The token's audience, according to its record. */
   readonly audience: string | null;
   readonly id: string;
@@ -49,7 +50,7 @@ export type NewConnection = {
   readonly client_name: string;
   readonly redirect_host: string;
   readonly scope: Scope;
-  readonly created_at: Date;
+  readonly created_at: number;
 };
 
 export async function insertConnection(sql: Queryable, connection: NewConnection): Promise<void> {
@@ -58,7 +59,7 @@ export async function insertConnection(sql: Queryable, connection: NewConnection
   await sql`insert into connections (id, organisation_id, user_id, client_id, client_name,
     redirect_host, scope, created_at)
     values (${id}, ${organisation}, ${user}, ${client_id}, ${client_name}, ${redirect_host},
-      ${scope}, ${created_at})`;
+      ${scope}, ${new Date(created_at)})`;
 }
 
 export type ListedConnection = {
@@ -72,8 +73,8 @@ export type ListedConnection = {
   readonly email: string;
   /** The owner's name. */
   readonly owner: string;
-  readonly created_at: Date;
-  readonly last_used_at: Date | null;
+  readonly created_at: number;
+  readonly last_used_at: number | null;
 };
 
 /**
@@ -132,15 +133,15 @@ export type RecordKey = { readonly model: string; readonly fingerprint: Buffer }
 
 export type OauthRecord = {
   readonly payload: Readonly<Record<string, unknown>>;
-  readonly consumed_at: Date | null;
+  readonly consumed_at: number | null;
 };
 
 export type NewRecord = RecordKey & {
   /** The connection that it ends with. */
   readonly connection: string | null;
   readonly payload: Readonly<Record<string, unknown>>;
-  readonly at: Date;
-  readonly expires_at: Date | null;
+  readonly at: number;
+  readonly expires_at: number | null;
 };
 
 /** False when its connection has ended. */
@@ -150,7 +151,7 @@ export async function writeRecord(sql: Queryable, record: NewRecord): Promise<bo
     await sql`insert into oauth_records (model, fingerprint, connection_id, payload, created_at,
       expires_at)
       values (${model}, ${fingerprint}, ${connection}, ${JSON.stringify(payload)}::text::jsonb,
-        ${at}, ${expires_at})
+        ${new Date(at)}, ${isoText(expires_at)})
       on conflict (model, fingerprint) do update
       set payload = excluded.payload, expires_at = excluded.expires_at`;
     return true;
@@ -163,12 +164,12 @@ export async function writeRecord(sql: Queryable, record: NewRecord): Promise<bo
 export async function readRecord(
   sql: Queryable,
   { model, fingerprint }: RecordKey,
-  now: Date,
+  now: number,
 ): Promise<OauthRecord | undefined> {
   const [row] = await sql<OauthRecord[]>`
     select payload, consumed_at from oauth_records
     where model = ${model} and fingerprint = ${fingerprint}
-      and (expires_at is null or expires_at > ${now})`;
+      and (expires_at is null or expires_at > ${new Date(now)})`;
   return row;
 }
 
@@ -176,11 +177,11 @@ export async function readRecord(
 export async function consumeRecord(
   sql: Queryable,
   { model, fingerprint }: RecordKey,
-  at: Date,
+  at: number,
 ): Promise<boolean> {
   return (
     (
-      await sql`update oauth_records set consumed_at = ${at} where model = ${model}
+      await sql`update oauth_records set consumed_at = ${new Date(at)} where model = ${model}
       and fingerprint = ${fingerprint} and consumed_at is null`
     ).count > 0
   );

@@ -97,7 +97,7 @@ async function newestOf(
   sql: Sql,
   { made_at, results }: Awaited<ReturnType<typeof backupHeader>>,
 ): Promise<string | null> {
-  const [row] = await sql<{ until: Date | null; watched_since: Date | null }[]>`
+  const [row] = await sql<{ until: number | null; watched_since: number | null }[]>`
     select (select max(day) + 1 from days) as until, (select min(created_at) from monitors
         where enabled and type <> 'heartbeat') as watched_since`;
   const result = (await resultsSpan(sql))?.to ?? null;
@@ -105,9 +105,9 @@ async function newestOf(
     throw new NoBackup(
       `restored, its newest result is of ${result === null ? 'never' : iso(result)} and not of ${iso(results.to)}`,
     );
-  const newest = result ?? row?.until?.getTime() ?? null;
-  const since = newest ?? row?.watched_since?.getTime();
-  if (row?.watched_since && since !== undefined && Date.parse(made_at) - since > maxSilentMs)
+  const newest = result ?? row?.until ?? null;
+  const since = newest ?? row?.watched_since ?? null;
+  if (row?.watched_since && since !== null && Date.parse(made_at) - since > maxSilentMs)
     throw new NoBackup(
       newest === null
         ? 'monitors are watched, and it holds no result'

@@ -180,10 +180,10 @@ export async function resultsSpan(
       select min(at) as from, max(at) as to from chunks
       where at >= (select min(day)::timestamp at time zone 'UTC' from stale_days)
         and ${sql.unsafe(isWithoutFigures)}`;
-  return row?.to ? { from: (row.from ?? row.to).getTime(), to: row.to.getTime() } : null;
+  return row?.to ? { from: row.from ?? row.to, to: row.to } : null;
 }
 
-type Span = { readonly from: Date | null; readonly to: Date | null };
+type Span = { readonly from: number | null; readonly to: number | null };
 
 type How = {
   readonly withResults?: boolean;
@@ -271,9 +271,9 @@ function json(value: unknown): Buffer {
 /** First and last hour of what is in no chunk yet. */
 async function journalSpan(sql: Queryable): Promise<{ from: number; to: number } | null> {
   const [row] = await sql<
-    { from: Date | null; to: Date | null }[]
+    { from: number | null; to: number | null }[]
   >`select min(hour) as from, max(hour) as to from journal`;
-  return row?.from && row.to ? { from: row.from.getTime(), to: row.to.getTime() } : null;
+  return row?.from && row.to ? { from: row.from, to: row.to } : null;
 }
 
 async function* tableBytes(

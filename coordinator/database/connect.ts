@@ -70,7 +70,7 @@ type ConnectOptions = {
 
 /**
  * Connects lazily: the first query opens the first connection, and a lost one is replaced by the
- * next query. bigint comes as a number, timestamptz as a Date.
+ * next query. bigint comes as a number, a moment as epoch milliseconds.
  */
 export function connect(url: string, options: ConnectOptions = { name: 'antipode' }): Sql {
   const { name, connections = 10, patience = usual } = options;

@@ -89,7 +89,7 @@ export async function waitingRows<Of extends Topic>(
   limit: number,
 ): Promise<OutboxRow<Of>[]> {
   const rows = await sql<
-    { id: number; created_at: Date; organisation_id: string | null; payload: unknown }[]
+    { id: number; created_at: number; organisation_id: string | null; payload: unknown }[]
   >`
     select id, created_at, organisation_id, payload from outbox
     where done_at is null and topic = ${topic} and partition is not distinct from ${partition}
@@ -100,7 +100,7 @@ export async function waitingRows<Of extends Topic>(
     .pipe(payloads[topic]);
   return rows.map(({ id, created_at, organisation_id, payload }) => ({
     id,
-    at: created_at.getTime(),
+    at: created_at,
     organisation: organisation_id,
     payload: shape.parse(payload),
   }));

@@ -187,14 +187,14 @@ function elementText(value: Parameter): string {
 /**
  * How a value of each type of the database is read, by the type's number, which is the same in
  * every Postgres. Our ids and counts stay far below 2^53, so a plain number holds every bigint that
- * we store. All other types stay texts.
+ * we store, and a moment in epoch milliseconds. All other types stay texts.
  */
 const readers: Readonly<Record<number, (text: string) => unknown>> = {
   16: (text) => text === 't',
   17: (text) => Buffer.from(text.slice(2), 'hex'),
   ...ofAll([20, 21, 23, 26, 700, 701], Number),
   ...ofAll([114, 3802], (text): unknown => JSON.parse(text)),
-  ...ofAll([1082, 1114, 1184], (text) => new Date(text)),
+  ...ofAll([1082, 1114, 1184], Date.parse),
   ...ofAll([1005, 1007, 1016, 1021, 1022], (text) =>
     elementsOf(text).map((one) => (one === null ? null : Number(one))),
   ),

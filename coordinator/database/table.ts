@@ -1,10 +1,13 @@
+import { isoText } from '../../shared/base/time.ts';
 import type { Queryable } from './connect.ts';
 
 /** Columns of a table by name, each with its type in the database. */
 export type Columns = Readonly<Record<string, string>>;
 
-/** A value for each column, as JSON. */
-type RowOf<Own extends Columns> = { readonly [Name in keyof Own]: unknown };
+/** A value for each column, as JSON. A moment is a number. */
+type RowOf<Own extends Columns> = {
+  readonly [Name in keyof Own]: Own[Name] extends 'timestamptz' ? number | null : unknown;
+};
 
 /** `id, name`, or `m.id, m.name`: all of them, for a statement. */
 export function namesOf(columns: Columns, table?: string): string {
@@ -61,9 +64,15 @@ function recordset(
   rows: readonly Readonly<Record<string, unknown>>[],
 ) {
   const kept = rows.map((row) =>
-    Object.fromEntries(Object.keys(columns).map((name) => [name, row[name]])),
+    Object.fromEntries(
+      Object.entries(columns).map(([name, type]) => [name, asJson(type, row[name])]),
+    ),
   );
   const types = Object.entries(columns).map(([name, type]) => `${name} ${type}`);
   return sql`jsonb_to_recordset(${JSON.stringify(kept)}::text::jsonb)
     as r (${sql.unsafe(types.join(', '))})`;
+}
+
+function asJson(type: string, value: unknown): unknown {
+  return type === 'timestamptz' && typeof value === 'number' ? isoText(value) : value;
 }

@@ -1,6 +1,6 @@
 import type { Starts, Ticker } from '../../shared/actor/supervisor.ts';
 import type { Log } from '../../shared/base/log.ts';
-import type { Clock } from '../../shared/base/time.ts';
+import { type Clock, isoText } from '../../shared/base/time.ts';
 import type { Queryable, Sql, Transaction } from '../database/connect.ts';
 import { inTransaction, jsonText } from '../database/sql.ts';
 import { type Answered, nextAttempt, type Pauses } from './model.ts';
@@ -393,9 +393,12 @@ async function writeOutcomes(
   outcomes: readonly Outcome[],
   keepsAll: boolean,
 ): Promise<void> {
-  const text = (at: number | null) => (at === null ? null : new Date(at).toISOString());
   const rows = jsonText(
-    outcomes.map(({ at, next_at, ...rest }) => ({ ...rest, at: text(at), next_at: text(next_at) })),
+    outcomes.map(({ at, next_at, ...rest }) => ({
+      ...rest,
+      at: isoText(at),
+      next_at: isoText(next_at),
+    })),
   );
   const written = await sql<{ id: string }[]>`
     update deliveries d
@@ -449,9 +452,9 @@ export async function cancelWaiting(
   sql: Queryable,
   kind: KindName,
   subjects: readonly string[],
-  at: Date,
+  at: number,
 ): Promise<void> {
-  await sql`update deliveries set state = 'cancelled', settled_at = ${at}
+  await sql`update deliveries set state = 'cancelled', settled_at = ${new Date(at)}
     where kind = ${kind} and subject = any(${subjects}::uuid[]) and state = 'waiting'`;
 }
 
@@ -477,12 +480,12 @@ async function takeBackClaims(
 export async function forgetSettled(
   sql: Queryable,
   kind: KindName,
-  before: Date,
+  before: number,
   limit: number,
 ): Promise<boolean> {
   const { count } = await sql`delete from deliveries where id in (
     select d.id from deliveries d
-    where d.kind = ${kind} and d.state <> 'waiting' and d.settled_at < ${before}
+    where d.kind = ${kind} and d.state <> 'waiting' and d.settled_at < ${new Date(before)}
       and not exists (select 1 from alert_steps s where s.message_id = d.id)
     order by d.settled_at limit ${limit})`;
   return count === limit;

@@ -136,8 +136,8 @@ function apply(
     // The time in the trash is a pause, before which everything was covered.
     if (since !== undefined) decideOn(decisions, monitor, { is: 'paused', at: since });
     if (restored?.is_paused === false) decideOn(decisions, monitor, { is: 'resumed', at });
-    if (change === 'created' && row.paused_at !== null && row.paused_at.getTime() <= at)
-      decideOn(decisions, monitor, { is: 'paused', at: row.paused_at.getTime() });
+    if (change === 'created' && row.paused_at !== null && row.paused_at <= at)
+      decideOn(decisions, monitor, { is: 'paused', at: row.paused_at });
     return;
   }
   if (change === 'paused') decideOn(decisions, monitor, { is: 'paused', at });

@@ -21,9 +21,9 @@ export async function readCheckpoint(
   partition: number,
 ): Promise<StoredCheckpoint | undefined> {
   const [row] = await sql<
-    { taken_at: Date; state: Uint8Array }[]
+    { taken_at: number; state: Uint8Array }[]
   >`select taken_at, state from checkpoints where partition = ${partition}`;
-  return row && { takenAt: row.taken_at.getTime(), state: row.state };
+  return row && { takenAt: row.taken_at, state: row.state };
 }
 
 export function writeCheckpoint(
@@ -184,15 +184,12 @@ export async function lastPauses(
   sql: Queryable,
   partition: number,
 ): Promise<ReadonlyMap<string, Pause>> {
-  const rows = await sql<{ monitor_id: string; began_at: Date; ended_at: Date | null }[]>`
+  const rows = await sql<{ monitor_id: string; began_at: number; ended_at: number | null }[]>`
     select distinct on (l.monitor_id) l.monitor_id, l.began_at, l.ended_at from ledger l
     join monitors m on m.id = l.monitor_id
     where m.partition = ${partition} and l.kind = 'paused' order by l.monitor_id, l.began_at desc`;
   return new Map(
-    rows.map(({ monitor_id, began_at, ended_at }) => [
-      monitor_id,
-      { began_at: began_at.getTime(), ended_at: ended_at?.getTime() ?? null },
-    ]),
+    rows.map(({ monitor_id, began_at, ended_at }) => [monitor_id, { began_at, ended_at }]),
   );
 }
 
@@ -211,12 +208,12 @@ type SetAside = {
   readonly id: number;
   readonly subject: string;
   readonly reason: string;
-  readonly at: Date;
+  readonly at: number;
   readonly bytes: number;
   /** How often another run failed. */
   readonly attempts: number;
   /** Since when it waits for another run; null when none was requested. */
-  readonly retry_asked_at: Date | null;
+  readonly retry_asked_at: number | null;
 };
 
 const columns = 'id, subject, reason, octet_length(data) as bytes, attempts, at, retry_asked_at';
@@ -284,8 +281,8 @@ export type MonitorRow = {
   readonly places: readonly string[] | null;
   readonly secrets: Uint8Array | null;
   readonly config_version: number;
-  readonly created_at: Date;
-  readonly paused_at: Date | null;
+  readonly created_at: number;
+  readonly paused_at: number | null;
 };
 
 /** All monitors of a partition, in pages. */
@@ -371,8 +368,8 @@ export function watchedOf(row: MonitorRow): Watched {
     config_version: row.config_version,
     alert_after_ms: typeof after === 'number' ? after * 1_000 : 0,
     sampled: isHarmless[row.type](config),
-    created_at: row.created_at.getTime(),
-    paused_at: row.paused_at?.getTime() ?? null,
+    created_at: row.created_at,
+    paused_at: row.paused_at,
   };
 }
 

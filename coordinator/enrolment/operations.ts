@@ -6,6 +6,7 @@ import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import type { Log } from '../../shared/base/log.ts';
 import { nameFrom } from '../../shared/base/names.ts';
+import { isoText } from '../../shared/base/time.ts';
 import { readBody } from '../api/body.ts';
 import { answerOf } from '../api/errors.ts';
 import type { Queryable } from '../database/connect.ts';
@@ -142,7 +143,7 @@ export const enrolProbe = handle(contract.enrolProbe)({
         ? answer(row.probe_id)
         : answer(row.probe_id, withoutId(known));
     }
-    if (row.expires_at.getTime() <= now)
+    if (row.expires_at <= now)
       throw new Refusal('join_token_expired', {
         token: 'was good for an hour, which is over; ask for a new one.',
       });
@@ -162,7 +163,7 @@ export const enrolProbe = handle(contract.enrolProbe)({
         throw new Refusal('join_proof_invalid', {
           key: `this host is the probe ${as.name} in ${as.continent} already; ask for a token for the same place, or join in an empty folder, with --data.`,
         });
-      await spendProbeInvitation(sql, row.id, { key, probe: id, at: new Date(now) });
+      await spendProbeInvitation(sql, row.id, { key, probe: id, at: now });
       note({
         ...(organisation === null ? {} : { organisation }),
         after: { probe: id, name: as.name, continent, begins: row.shown },
@@ -174,7 +175,7 @@ export const enrolProbe = handle(contract.enrolProbe)({
       { ...of, place: row.place_id, region: row.region },
       key,
     );
-    await spendProbeInvitation(sql, row.id, { key, probe: id, at: new Date(now) });
+    await spendProbeInvitation(sql, row.id, { key, probe: id, at: now });
     note({
       ...(organisation === null ? {} : { organisation }),
       after: { probe: id, name, continent, begins: row.shown },
@@ -213,11 +214,10 @@ export const inviteProbe = handle(api.inviteProbe)(async (context, input) => {
   enforceLimit(
     'private_probes',
     organisation.plan,
-    await countPrivateProbes(sql, organisation.id, new Date(now)),
+    await countPrivateProbes(sql, organisation.id, now),
   );
   const { place } = input;
-  const joins =
-    place === null ? null : await placeCalled(sql, organisation.id, place, new Date(now));
+  const joins = place === null ? null : await placeCalled(sql, organisation.id, place, now);
   return inviteInto(context, organisation.id, input, joins);
 });
 
@@ -226,7 +226,7 @@ async function placeCalled(
   sql: Queryable,
   organisation: string,
   called: string,
-  now: Date,
+  now: number,
 ): Promise<NamedPlace> {
   const places = await placesOf(sql, organisation);
   const found =
@@ -260,13 +260,12 @@ async function inviteInto(
   const name = nameFrom(input.name);
   const region = regionFrom(input.region ?? null);
   const continent = continentFrom(input.continent, joins);
-  if (await isProbeNameTaken(sql, organisation, name, new Date(now)))
+  if (await isProbeNameTaken(sql, organisation, name, now))
     throw new Refusal('name_taken', {
       name: `there is a probe or an invitation "${name}" already; choose another name.`,
     });
   const [id, token] = [newId(), newTokenText('join')];
   const fingerprint = await accountSecrets.fingerprint('join token', token);
-  const [created_at, expires_at] = [new Date(now), new Date(now + livesMs)];
   const row = {
     id,
     name,
@@ -274,12 +273,12 @@ async function inviteInto(
     region,
     place_id: joins?.id ?? null,
     shown: shownPart(token),
-    created_at,
-    expires_at,
+    created_at: now,
+    expires_at: now + livesMs,
   };
   await insertProbeInvitation(sql, { ...row, organisation, fingerprint });
   note({
-    after: { name, continent, region, begins: row.shown, expires_at: expires_at.toISOString() },
+    after: { name, continent, region, begins: row.shown, expires_at: isoText(row.expires_at) },
   });
   const made = {
     ...row,
@@ -321,7 +320,7 @@ function invitationJson(now: number) {
 
 function stateOf({ used_at, expires_at }: InvitationRow, now: number): 'open' | 'used' | 'expired' {
   if (used_at !== null) return 'used';
-  return expires_at.getTime() <= now ? 'expired' : 'open';
+  return expires_at <= now ? 'expired' : 'open';
 }
 
 export const invitePublicProbe = handle(contract.invitePublicProbe)((context, input) =>
@@ -357,14 +356,14 @@ export const listAllProbeInvitations = handle(contract.listAllProbeInvitations)(
 
 export const revokeProbeInvitation = handle(api.revokeProbeInvitation)(
   async ({ sql, organisation, now }, { probe_invitation_id: id }) => {
-    if (!(await revokeRow(sql, { organisation: organisation.id }, id, new Date(now))))
+    if (!(await revokeRow(sql, { organisation: organisation.id }, id, now)))
       throw notFound('invitation_not_found');
   },
 );
 
 export const revokeAnyProbeInvitation = handle(contract.revokeAnyProbeInvitation)(
   async ({ sql, now }, { probe_invitation_id: id }) => {
-    if (!(await revokeRow(sql, 'all', id, new Date(now)))) throw notFound('invitation_not_found');
+    if (!(await revokeRow(sql, 'all', id, now))) throw notFound('invitation_not_found');
     return { id };
   },
 );

@@ -18,13 +18,13 @@ export type InvitationRow = {
   /** Of a public one. */
   readonly region: string | null;
   readonly shown: string;
-  readonly created_at: Date;
-  readonly expires_at: Date;
-  readonly used_at: Date | null;
+  readonly created_at: number;
+  readonly expires_at: number;
+  readonly used_at: number | null;
   readonly used_key: string | null;
   readonly probe_id: string | null;
   /** When the probe that joined with it was last heard. */
-  readonly last_seen_at: Date | null;
+  readonly last_seen_at: number | null;
 };
 
 type NewInvitation = Pick<
@@ -40,11 +40,11 @@ const idempotencyKeptMs = 86_400_000;
 
 export async function insertProbeInvitation(sql: Queryable, of: NewInvitation): Promise<void> {
   await sql`delete from probe_invitations where used_at is null
-    and expires_at < ${new Date(of.created_at.getTime() - idempotencyKeptMs)}`;
+    and expires_at < ${new Date(of.created_at - idempotencyKeptMs)}`;
   await sql`insert into probe_invitations (id, organisation_id, place_id, name, continent,
     region, fingerprint, shown, created_at, expires_at)
     values (${of.id}, ${of.organisation}, ${of.place_id}, ${of.name}, ${of.continent},
-      ${of.region}, ${of.fingerprint}, ${of.shown}, ${of.created_at}, ${of.expires_at})`;
+      ${of.region}, ${of.fingerprint}, ${of.shown}, ${new Date(of.created_at)}, ${new Date(of.expires_at)})`;
 }
 
 /** All of them, for the operator; those of no organisation; or those of one. */
@@ -58,14 +58,14 @@ export async function keepInvitedPlace(
   sql: Queryable,
   organisation: string,
   called: string,
-  now: Date,
+  now: number,
 ): Promise<NamedPlace | undefined> {
   const [place] = await sql<NamedPlace[]>`
     select coalesce(i.place_id, i.id) as id, coalesce(l.name, i.name) as name, i.continent
     from probe_invitations i
     left join places l on l.id = i.place_id and l.organisation_id = i.organisation_id
     where i.organisation_id = ${organisation} and i.used_at is null and i.revoked_at is null
-      and i.expires_at > ${now}
+      and i.expires_at > ${new Date(now)}
       and ${called} in (coalesce(l.name, i.name), coalesce(i.place_id, i.id)::text)
     order by i.key limit 1`;
   if (!place) return undefined;
@@ -99,9 +99,9 @@ export async function revokeProbeInvitation(
   sql: Queryable,
   whose: WhoseInvitations,
   id: string,
-  now: Date,
+  now: number,
 ): Promise<boolean> {
-  const rows = await sql`update probe_invitations set revoked_at = ${now}
+  const rows = await sql`update probe_invitations set revoked_at = ${new Date(now)}
     where id = ${id} and used_at is null
       and revoked_at is null ${whose === 'all' ? sql`` : sql`and organisation_id = ${whose.organisation}`}
     returning id`;
@@ -126,10 +126,10 @@ export async function lockProbeInvitation(
 export async function spendProbeInvitation(
   sql: Queryable,
   id: string,
-  by: { readonly key: string; readonly probe: string; readonly at: Date },
+  by: { readonly key: string; readonly probe: string; readonly at: number },
 ): Promise<void> {
   await sql`update probe_invitations
-    set used_at = ${by.at}, used_key = ${by.key}, probe_id = ${by.probe} where id = ${id}`;
+    set used_at = ${new Date(by.at)}, used_key = ${by.key}, probe_id = ${by.probe} where id = ${id}`;
 }
 
 type KnownProbe = NamedProbe & {

@@ -1,5 +1,6 @@
 import * as api from '../../shared/api/events.ts';
 import { nameFrom } from '../../shared/base/names.ts';
+import { isoText } from '../../shared/base/time.ts';
 import { handle } from '../gate/bind.ts';
 import { monitorKey } from '../gate/records.ts';
 import { beginning, eventCursors } from './position.ts';
@@ -32,7 +33,7 @@ export const createEvent = handle(api.createEvent)(
     note({ after: { name, monitor } });
     return {
       id,
-      at: at.toISOString(),
+      at: isoText(at),
       event: 'deploy',
       monitor,
       incident: null,

@@ -1,4 +1,4 @@
-import type { Interval } from '../../shared/base/time.ts';
+import { type Interval, isoText } from '../../shared/base/time.ts';
 import type { Queryable } from '../database/connect.ts';
 
 /**
@@ -11,7 +11,7 @@ export type EventRow = {
   /** The transaction that wrote it. */
   readonly place: string;
   readonly id: string;
-  readonly at: Date;
+  readonly at: number;
   readonly event: string;
   readonly monitor: string | null;
   readonly incident: string | null;
@@ -25,7 +25,7 @@ export type EventRow = {
 export function eventJson({ key: _, place: __, at, ...rest }: EventRow) {
   return {
     ...rest,
-    at: at.toISOString(),
+    at: isoText(at),
   };
 }
 
@@ -64,9 +64,13 @@ export function eventColumns(sql: Queryable) {
 }
 
 /** Deletes a batch of older events. Returns whether there may be more. */
-export async function forgetEvents(sql: Queryable, before: Date, limit: number): Promise<boolean> {
+export async function forgetEvents(
+  sql: Queryable,
+  before: number,
+  limit: number,
+): Promise<boolean> {
   const deleted = await sql`delete from events
-      where id in (select id from events where at < ${before} order by at limit ${limit})`;
+      where id in (select id from events where at < ${new Date(before)} order by at limit ${limit})`;
   return deleted.count === limit;
 }
 
@@ -75,8 +79,8 @@ export async function insertDeploy(
   sql: Queryable,
   organisation: string,
   { name, monitor }: { readonly name: string; readonly monitor: string | null },
-): Promise<{ readonly id: string; readonly at: Date }> {
-  const [row] = await sql<{ id: string; at: Date }[]>`
+): Promise<{ readonly id: string; readonly at: number }> {
+  const [row] = await sql<{ id: string; at: number }[]>`
     insert into events (organisation_id, what, monitor_id, name)
     values (${organisation}, 'deploy', ${monitor}, ${name})
     returning event_id as id, at`;
@@ -90,8 +94,8 @@ export function deploysWithin(
   organisation: string,
   monitor: string,
   { from, to }: Interval,
-): Promise<{ readonly at: Date; readonly name: string }[]> {
-  return sql<{ at: Date; name: string }[]>`
+): Promise<{ readonly at: number; readonly name: string }[]> {
+  return sql<{ at: number; name: string }[]>`
   select at, name from events
   where organisation_id = ${organisation} and what = 'deploy'
     and (monitor_id is null or monitor_id = ${monitor})

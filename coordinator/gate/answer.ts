@@ -2,12 +2,12 @@ import type { Field } from '../../shared/api/fields.ts';
 import type { OutputOf } from '../../shared/api/operation.ts';
 import { isRecord } from '../../shared/base/json.ts';
 
-/** What a handler may answer with: a date where the contract has a text, and rows that hold more. */
+/** What a handler may answer with: epoch milliseconds for a date-time, and rows that hold more. */
 export type AnswerOf<Op> = Answerable<OutputOf<Op>>;
 
 export type Answerable<T> = T extends string
-  ? string extends T
-    ? string | Date
+  ? 'isMoment' extends keyof T
+    ? string | number
     : T
   : T extends readonly (infer Item)[]
     ? readonly Answerable<Item>[]
@@ -15,10 +15,10 @@ export type Answerable<T> = T extends string
       ? { readonly [Key in keyof T]: Answerable<T[Key]> }
       : T;
 
-/** An answer as its contract has it: with these members alone, and dates as texts. */
-export function written({ item, shape }: Field<unknown>, value: unknown): unknown {
+/** An answer as its contract has it: with these members alone, and date-times as texts. */
+export function written({ item, shape, isMoment }: Field<unknown>, value: unknown): unknown {
+  if (isMoment && typeof value === 'number') return new Date(value).toISOString();
   if (typeof value !== 'object' || value === null) return value;
-  if (value instanceof Date) return value.toISOString();
   if (Array.isArray(value) && item) return value.map((each: unknown) => written(item, each));
   if (!isRecord(value) || !shape) return value;
   const given = Object.keys(value);

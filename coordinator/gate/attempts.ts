@@ -1,5 +1,5 @@
 import { Refusal } from '../../shared/base/errors.ts';
-import type { Clock } from '../../shared/base/time.ts';
+import { type Clock, isoText } from '../../shared/base/time.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
 import type { AccountSecrets } from '../secrets/account-secrets.ts';
 
@@ -9,16 +9,16 @@ import type { AccountSecrets } from '../secrets/account-secrets.ts';
  */
 export async function countAttempts(
   sql: Queryable,
-  tried: readonly { readonly subject: Buffer; readonly since: Date }[],
-  now: Date,
-): Promise<{ readonly subject: Buffer; readonly tries: number; readonly began_at: Date }[]> {
+  tried: readonly { readonly subject: Buffer; readonly since: number }[],
+  now: number,
+): Promise<{ readonly subject: Buffer; readonly tries: number; readonly began_at: number }[]> {
   const subjects = hexOf(tried.map(({ subject }) => subject));
-  const sinces = tried.map(({ since }) => since.toISOString());
-  return sql<{ subject: Buffer; tries: number; began_at: Date }[]>`
+  const sinces = tried.map(({ since }) => isoText(since));
+  return sql<{ subject: Buffer; tries: number; began_at: number }[]>`
     with tried as (select decode(h, 'hex') as subject, since
       from unnest(${subjects}::text[], ${sinces}::timestamptz[]) t (h, since))
     insert into attempts as a (subject, began_at, tries)
-    select subject, ${now}, 1 from tried order by 1
+    select subject, ${new Date(now)}, 1 from tried order by 1
     on conflict (subject) do update set (tries, began_at) = (
       select case when a.began_at <= t.since then 1 else a.tries + 1 end, case
         when a.began_at <= t.since then excluded.began_at else a.began_at end
@@ -99,9 +99,9 @@ export function createAttempts(
         sql,
         subjects.map((subject, place) => ({
           subject,
-          since: new Date(now - windowOf(tried[place])),
+          since: now - windowOf(tried[place]),
         })),
-        new Date(now),
+        now,
       );
       const triedAt = (subject: Buffer): AttemptLimit | undefined =>
         tried[subjects.findIndex((one) => one.equals(subject))];
@@ -110,7 +110,7 @@ export function createAttempts(
       const instead = over.flatMap(({ subject }) => triedAt(subject)?.instead ?? [])[0];
       if (instead !== undefined) throw new Refusal('too_many_attempts', instead);
       const ends = Math.max(
-        ...over.map(({ subject, began_at }) => began_at.getTime() + windowOf(triedAt(subject))),
+        ...over.map(({ subject, began_at }) => began_at + windowOf(triedAt(subject))),
       );
       const minutes = Math.max(1, Math.ceil((ends - now) / 60_000));
       throw new Refusal(

@@ -1,7 +1,7 @@
 import type { Queryable } from '../database/connect.ts';
 
 export type AuditEntry = {
-  readonly at: Date;
+  readonly at: number;
   readonly organisation: string | null;
   readonly user: string | null;
   /** Used where there is no user. */
@@ -18,7 +18,7 @@ export async function insertAudit(sql: Queryable, entry: AuditEntry): Promise<vo
   const { at, organisation, user, who, through, token_name, operation, changed, address } = entry;
   await sql`insert into audit_log (at, organisation_id, user_id, who, through, token_name,
     operation, changed, address)
-    values (${at}, ${organisation}, ${user},
+    values (${new Date(at)}, ${organisation}, ${user},
       coalesce((select email from users where id = ${user}), ${who}), ${through}, ${token_name},
       ${operation}, ${JSON.stringify(changed)}::text::jsonb, ${address})`;
 }

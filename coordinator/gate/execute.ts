@@ -57,7 +57,7 @@ export async function writeAudit(
     ...actor,
     user: noted.user ?? actor.user,
     organisation: noted.organisation ?? actor.organisation,
-    at: new Date(at),
+    at,
     operation,
     changed: {
       about: { ...idIn(answered.body), ...about },

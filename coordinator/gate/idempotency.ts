@@ -159,11 +159,11 @@ export async function shrinkIdempotencyRecords(
 /** Deletes a batch of older records. Returns whether there may be more. */
 export async function deleteIdempotencyRecords(
   sql: Queryable,
-  before: Date,
+  before: number,
   limit: number,
 ): Promise<boolean> {
   const deleted = await sql`delete from kept_answers where ctid = any(array(
-    select ctid from kept_answers where answered_at <= ${before} order by answered_at
+    select ctid from kept_answers where answered_at <= ${new Date(before)} order by answered_at
     limit ${limit}))`;
   return deleted.count === limit;
 }

@@ -34,7 +34,7 @@ export async function settleWindows(
   }));
   const over = `${length_ms} milliseconds`;
   const settled = await sql<
-    { subject: string; began_at: Date; calls: number; coordinators: number }[]
+    { subject: string; began_at: number; calls: number; coordinators: number }[]
   >`
     insert into rate_windows as w (subject, began_at, calls)
     select u.subject, u.began_at, u.calls
@@ -49,7 +49,7 @@ export async function settleWindows(
     returning subject, began_at, calls,
       (select count(*) from coordinators
         where seen_at > now() - interval '1 minute')::int as coordinators`;
-  return settled.map(({ began_at, ...rest }) => ({ ...rest, began_at: began_at.getTime() }));
+  return settled;
 }
 
 /** Windows that ended a while ago are useless. */

@@ -135,9 +135,9 @@ export async function monitorKey(
   return orNotFound(row, 'monitor_not_found');
 }
 
-export async function createdAt(sql: Queryable, id: string): Promise<Date> {
+export async function createdAt(sql: Queryable, id: string): Promise<number> {
   const [row] = await sql<
-    { created_at: Date }[]
+    { created_at: number }[]
   >`select created_at from organisations where id = ${id}`;
-  return row?.created_at ?? new Date(0);
+  return row?.created_at ?? 0;
 }

@@ -13,7 +13,7 @@ export type GroupRow = {
   readonly name: string;
   readonly description: string | null;
   readonly external_id: string | null;
-  readonly created_at: Date;
+  readonly created_at: number;
   /** The number of monitors by status, of those that affect the group and of the others. */
   readonly warned: number;
   /** Of its monitors, as many as answers show. */

@@ -46,8 +46,8 @@ export type NoticeRow = {
   readonly kind: string;
   readonly subject: string;
   readonly message: string;
-  readonly began_at: Date;
-  readonly ended_at: Date | null;
+  readonly began_at: number;
+  readonly ended_at: number | null;
 };
 
 /**
@@ -89,9 +89,9 @@ export async function endNoticesAbout(sql: Queryable, subject: string): Promise<
 export function openNotices(
   sql: Queryable,
   kind: NoticeKind,
-): Promise<{ subject: string; began_at: Date }[]> {
+): Promise<{ subject: string; began_at: number }[]> {
   return sql<
-    { subject: string; began_at: Date }[]
+    { subject: string; began_at: number }[]
   >`select subject, began_at from notices where kind = ${kind} and ended_at is null`;
 }
 
@@ -106,10 +106,10 @@ export function noticesOpen(sql: Queryable): Promise<{ kind: NoticeKind; subject
  * Open notices, and those that ended since a time; the open ones first, each group from the newest
  * on.
  */
-export function noticesSince(sql: Queryable, since: Date): Promise<NoticeRow[]> {
+export function noticesSince(sql: Queryable, since: number): Promise<NoticeRow[]> {
   return sql<NoticeRow[]>`
     select id, kind, subject, message, began_at, ended_at from notices where ended_at is null
-      or ended_at >= ${since}
+      or ended_at >= ${new Date(since)}
     order by ended_at is not null, began_at desc, id desc limit 1000`;
 }
 

@@ -46,7 +46,7 @@ export type RefusedRow = Refused & {
   readonly day: string;
   /** Of the probe, if it is one of ours. */
   readonly name: string | null;
-  readonly last_at: Date;
+  readonly last_at: number;
 };
 
 /** Adds to today's counts of refusals. */
@@ -64,13 +64,13 @@ export async function countRefused(sql: Queryable, counts: readonly Refused[]): 
 /** Since a day, the newest day first, and within a day the highest count first. */
 export function refusedSince(
   sql: Queryable,
-  since: Date,
+  since: number,
   probe: string | null,
 ): Promise<RefusedRow[]> {
   return sql<RefusedRow[]>`
     select to_char(r.day, 'YYYY-MM-DD') as day, r.probe, p.name, r.reason, r.count, r.last_at
     from refused r left join probes p on p.id::text = r.probe
-    where r.day >= (${since}::timestamptz at time zone 'UTC')::date ${probe === null ? sql`` : sql`and r.probe = ${probe}`}
+    where r.day >= (${new Date(since)}::timestamptz at time zone 'UTC')::date ${probe === null ? sql`` : sql`and r.probe = ${probe}`}
     order by r.day desc, r.count desc, r.probe, r.reason limit 1000`;
 }
 

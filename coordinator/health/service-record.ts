@@ -132,7 +132,7 @@ function confirmedOn(sql: Queryable, day: string) {
 
 /** How many outages of a day two continents saw, and no other that checked within the hour. */
 async function doubtedOn(sql: Queryable, results: Results, day: string): Promise<number> {
-  const unseen = await sql<(MonitorKey & { started_at: Date; continents: string[] })[]>`
+  const unseen = await sql<(MonitorKey & { started_at: number; continents: string[] })[]>`
     with ${confirmedOn(sql, day)}
     select m.key, m.partition, c.started_at,
       array[c.seen_continent, c.confirmed_continent] as continents
@@ -145,10 +145,12 @@ async function doubtedOn(sql: Queryable, results: Results, day: string): Promise
         and e.continent not like '%/%' and e.continent not in (c.seen_continent, c.confirmed_continent))`;
   const checks = await results.within(
     sql,
-    unseen.map(({ key, partition, started_at }) => {
-      const from = started_at.getTime();
-      return { key, partition, from, to: from + hourMs };
-    }),
+    unseen.map(({ key, partition, started_at: from }) => ({
+      key,
+      partition,
+      from,
+      to: from + hourMs,
+    })),
   );
   const failing = checks.map((some) =>
     some.flatMap(({ outcome, probe }) => (outcome === 'fail' ? [probe] : [])),

@@ -323,8 +323,7 @@ export async function openPingBook({
       const known = keys.find(key);
       if (known) return known;
       const row = await lookUp(key);
-      if (row && (row.until === null || row.until.getTime() > clock.now()))
-        keys.put(key, knownOf(row));
+      if (row && (row.until === null || row.until > clock.now())) keys.put(key, knownOf(row));
       return row && knownOf(row);
     },
     byHeart: keys.find,
@@ -465,5 +464,5 @@ export function createKeyLookup<Row>({
 }
 
 function knownOf({ organisation, monitor, until }: PingKeyRow): KnownKey {
-  return { organisation, monitor, until: until?.getTime() ?? null };
+  return { organisation, monitor, until };
 }

@@ -63,7 +63,7 @@ export function createNaming({ sql, clock, log, createHeartbeat }: Dependencies)
       'a ping could not create its heartbeat',
     );
     await insertAudit(sql, {
-      at: new Date(now),
+      at: now,
       organisation: caller.organisation.id,
       user: null,
       who: caller.token?.name ?? '',
@@ -79,7 +79,7 @@ export function createNaming({ sql, clock, log, createHeartbeat }: Dependencies)
     const [key] = await creatingPingKeys(sql, [ping_key]);
     // Its sender made it up, or the ping key has ended meanwhile.
     if (!key || namedFingerprint(key.fingerprint, external_id) !== ping.key) return undefined;
-    if (key.until !== null && key.until.getTime() <= ping.at) return undefined;
+    if (key.until !== null && key.until <= ping.at) return undefined;
     const organisation = await organisationById(sql, key.organisation);
     if (!organisation) return undefined;
     const caller = callerBy(organisation, key);

@@ -8,8 +8,8 @@ export type PingKeyEntry = {
   readonly key: number;
   readonly name: string;
   readonly shown: string;
-  readonly created_at: Date;
-  readonly until: Date | null;
+  readonly created_at: number;
+  readonly until: number | null;
 };
 
 export type NewPingKey = {
@@ -19,7 +19,7 @@ export type NewPingKey = {
   /** Hexadecimal, as `creating`. */
   readonly fingerprint: string;
   readonly creating: string;
-  readonly created_at: Date;
+  readonly created_at: number;
 };
 
 const entry = 'id, key, name, shown, created_at, until';
@@ -49,11 +49,11 @@ export async function pingKeyById(
 export async function countPingKeys(
   sql: Queryable,
   organisation: string,
-  now: Date,
+  now: number,
 ): Promise<number> {
   return countOf(sql`
     select count(*)::int from ping_keys
-    where organisation_id = ${organisation} and (until is null or until > ${now})`);
+    where organisation_id = ${organisation} and (until is null or until > ${new Date(now)})`);
 }
 
 /** Writes it with the addresses of the heartbeats that there are. */
@@ -65,7 +65,7 @@ export async function insertPingKey(
   await sql`
     insert into ping_keys (id, organisation_id, name, shown, fingerprint, creating, created_at)
     values (${id}, ${organisation}, ${name}, ${shown}, decode(${fingerprint}, 'hex'),
-      decode(${creating}, 'hex'), ${created_at})`;
+      decode(${creating}, 'hex'), ${new Date(created_at)})`;
   await announceKeys(sql, organisation, [{ key: creating }]);
   await followNames(sql, organisation, sql`k.id = ${id}`);
 }
@@ -75,14 +75,14 @@ export async function endPingKeyAt(
   sql: Queryable,
   organisation: string,
   id: string,
-  until: Date,
+  until: number,
 ): Promise<void> {
   const rows = await sql<{ key: string }[]>`
-    with ended as (update ping_keys set until = ${until}
+    with ended as (update ping_keys set until = ${new Date(until)}
         where organisation_id = ${organisation} and id = ${id}
-          and (until is null or until > ${until})
+          and (until is null or until > ${new Date(until)})
         returning id, creating),
-      addresses as (update ping_key_addresses a set until = ${until} from ended
+      addresses as (update ping_key_addresses a set until = ${new Date(until)} from ended
         where a.ping_key_id = ended.id returning a.fingerprint)
     select encode(fingerprint, 'hex') as key from addresses
     union all select encode(creating, 'hex') from ended`;

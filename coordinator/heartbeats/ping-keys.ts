@@ -43,7 +43,7 @@ export const rotatePingKey = handle(api.rotatePingKey)(
   async (context, { ping_key_id: id, overlap_s }) => {
     const { sql, organisation, now } = context;
     const before = await inForce(context, id);
-    await endPingKeyAt(sql, organisation.id, id, new Date(now + overlap_s * 1_000));
+    await endPingKeyAt(sql, organisation.id, id, now + overlap_s * 1_000);
     return makePingKey(context, before.name);
   },
 );
@@ -52,7 +52,7 @@ export const endPingKey = handle(api.endPingKey)(async (context, { ping_key_id: 
   const { sql, organisation, now, note } = context;
   const { name, shown } = await inForce(context, id);
   note({ before: { name, begins: shown } });
-  await endPingKeyAt(sql, organisation.id, id, new Date(now));
+  await endPingKeyAt(sql, organisation.id, id, now);
 });
 
 async function inForce(
@@ -68,14 +68,14 @@ async function makePingKey(
   { sql, organisation, now, note, with: { baseUrl } }: InOrganisation,
   name: string,
 ) {
-  if ((await countPingKeys(sql, organisation.id, new Date(now))) >= mostInForce)
+  if ((await countPingKeys(sql, organisation.id, now)) >= mostInForce)
     throw new Refusal(
       'ping_keys_full',
       `${mostInForce} ping keys are in force, which is the most; end one first.`,
     );
   const key = newPingKey();
   const fingerprint = pingFingerprint(key);
-  const made = { id: newId(), name, shown: key.slice(0, shownLength), created_at: new Date(now) };
+  const made = { id: newId(), name, shown: key.slice(0, shownLength), created_at: now };
   await insertPingKey(sql, organisation.id, {
     ...made,
     fingerprint,
@@ -90,7 +90,7 @@ async function makePingKey(
 }
 
 function isOver({ until }: Pick<PingKeyEntry, 'until'>, now: number): boolean {
-  return until !== null && until.getTime() <= now;
+  return until !== null && until <= now;
 }
 
 function pingKeyJson(row: Omit<PingKeyEntry, 'key'>, now: number) {

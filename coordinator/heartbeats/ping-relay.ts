@@ -290,7 +290,7 @@ function receivedPing({ ping, delivered: { storedAt } }: ReadPing): ReceivedPing
 }
 
 function counts(key: PingKeyRow | undefined, ping: PingMessage): key is PingKeyRow {
-  return key !== undefined && (key.until === null || ping.at < key.until.getTime());
+  return key !== undefined && (key.until === null || ping.at < key.until);
 }
 
 /**

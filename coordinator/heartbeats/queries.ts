@@ -18,7 +18,7 @@ export type PingKeyRow = {
   readonly organisation: string;
   readonly monitor: string;
   /** Set when it was rotated out. */
-  readonly until: Date | null;
+  readonly until: number | null;
 };
 
 export type PingRow = {
@@ -167,20 +167,17 @@ export async function keptPingsOf(
   sql: Transaction,
   monitors: readonly string[],
 ): Promise<ReadonlyMap<string, readonly PingRow[]>> {
-  const rows = await sql<(Omit<PingRow, 'at'> & { at: Date })[]>`
+  const rows = await sql<PingRow[]>`
     select id, monitor_id as monitor, kind, exit_code, at, rid, run_ms, method, body, ear from beats
     where monitor_id = any(${[...new Set(monitors)]}) and kind <> 'log'`;
-  return Map.groupBy(
-    rows.map((row) => ({ ...row, at: row.at.getTime() })),
-    ({ monitor }) => monitor,
-  );
+  return Map.groupBy(rows, ({ monitor }) => monitor);
 }
 
 /** `key` and `place` are its time and its id: its place in the list. */
 export type ListedPing = Omit<PingRow, 'at' | 'monitor' | 'id'> & {
   readonly key: number;
   readonly place: string;
-  readonly at: Date;
+  readonly at: number;
 };
 
 /** The newest pings of a monitor, or those after a place. */

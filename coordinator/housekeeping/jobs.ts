@@ -57,32 +57,32 @@ export async function forgetEnded(sql: Queryable, now: number): Promise<void> {
  */
 export async function deleteSentAlerts(
   sql: Queryable,
-  { told, tests }: { readonly told: Date; readonly tests: Date },
+  { told, tests }: { readonly told: number; readonly tests: number },
   limit: number,
 ): Promise<boolean> {
   const steps = await sql`delete from alert_steps where id in (
-    select t.id from alert_steps t where t.created_at < ${told} and t.state <> 'held'
+    select t.id from alert_steps t where t.created_at < ${new Date(told)} and t.state <> 'held'
       and ${isOver(sql)} order by t.created_at limit ${limit})`;
   const areMore = await forgetSettled(sql, 'alert', told, limit);
   const deleted = [
     steps,
     await sql`delete from alerts where id in (
-      select t.id from alerts t where t.created_at < ${told} and t.state <> 'held'
+      select t.id from alerts t where t.created_at < ${new Date(told)} and t.state <> 'held'
         and ${isOver(sql)} order by t.created_at limit ${limit})`,
     // Their alerts and steps go with them.
     await sql`delete from warnings
-      where id in (select id from warnings where ended_at < ${told} order by ended_at
+      where id in (select id from warnings where ended_at < ${new Date(told)} order by ended_at
         limit ${limit})`,
     await sql`delete from last_resorts where incident_id in (
-      select t.incident_id from last_resorts t where t.at < ${told} and ${isOver(sql)} order by t.at
+      select t.incident_id from last_resorts t where t.at < ${new Date(told)} and ${isOver(sql)} order by t.at
       limit ${limit})`,
     await sql`delete from mutes
-      where id in (select id from mutes where until < ${told} order by until limit ${limit})`,
+      where id in (select id from mutes where until < ${new Date(told)} order by until limit ${limit})`,
     await sql`delete from trials
-      where ctid = any(array(select ctid from trials where at < ${tests} order by at
+      where ctid = any(array(select ctid from trials where at < ${new Date(tests)} order by at
         limit ${limit}))`,
     await sql`delete from channels where id in (
-      select c.id from channels c where c.deleted_at < ${told}
+      select c.id from channels c where c.deleted_at < ${new Date(told)}
         and not exists (select 1 from deliveries m where m.channel_id = c.id)
         and not exists (select 1 from alert_steps s where s.channel_id = c.id) order by c.deleted_at
         limit ${limit})`,
@@ -207,9 +207,9 @@ export function createHousekeeper({
     await forgetWatermarks(sql);
     await forgetDone(sql);
     await forgetEnded(sql, now);
-    await forgetAudit(sql, new Date(now - auditDays * day));
+    await forgetAudit(sql, now - auditDays * day);
     await forgetCoordinators(sql);
-    await forgetImports(sql, new Date(now - day));
+    await forgetImports(sql, now - day);
   };
 
   /** One step of the day's walk; false when it is over. */
@@ -261,19 +261,19 @@ export function createHousekeeper({
       if (isLeader() && now - forgottenAt >= forgetEveryMs) {
         await forget(now);
         for (const kind of ['mail', 'event', 'update'] as const) {
-          const before = new Date(now - deliveryDays[kind] * day);
+          const before = now - deliveryDays[kind] * day;
           await repeat(until, () => forgetSettled(sql, kind, before, batchSize));
         }
         const before = {
-          told: new Date(now - sentDays * day),
-          tests: new Date(now - forgetEveryMs),
+          told: now - sentDays * day,
+          tests: now - forgetEveryMs,
         };
         await repeat(until, () => deleteSentAlerts(sql, before, batchSize));
         await repeat(until, () =>
-          deleteIdempotencyRecords(sql, new Date(now - idempotencyKeptMs), batchSize),
+          deleteIdempotencyRecords(sql, now - idempotencyKeptMs, batchSize),
         );
-        await forgetRegistrations(sql, new Date(now - registrationDays * day));
-        await repeat(until, () => forgetEvents(sql, new Date(now - eventDays * day), batchSize));
+        await forgetRegistrations(sql, now - registrationDays * day);
+        await repeat(until, () => forgetEvents(sql, now - eventDays * day, batchSize));
         forgottenAt = now;
       }
       if (isLeader() && now - lightenedAt >= lightenEveryMs) {
@@ -282,10 +282,7 @@ export function createHousekeeper({
       }
       if (isLeader()) {
         await repeat(until, () => prune(now));
-        await repeat(
-          until,
-          async () => (await purgeOld(sql, new Date(now - trashDays * day), atOnce)) > 0,
-        );
+        await repeat(until, async () => (await purgeOld(sql, now - trashDays * day, atOnce)) > 0);
         await endings.tick(() => performance.now() < until);
       }
       await repeat(until, () => inTransaction(sql, forgetMonitors));

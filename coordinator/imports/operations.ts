@@ -70,13 +70,7 @@ export const previewImport = handle(contract.previewImport)({
     const { sql, organisation, now, note } = context;
     const id = newId();
     const draft = await draftOf(context, source, imported);
-    await insertDraft(
-      sql,
-      context.with.secrets,
-      organisation.id,
-      { id, source, ...draft },
-      new Date(now),
-    );
+    await insertDraft(sql, context.with.secrets, organisation.id, { id, source, ...draft }, now);
     note({ after: { source } });
     return importJson(await rowOf(context, id), now);
   },
@@ -190,7 +184,7 @@ export const applyImport = handle(contract.applyImport)(
     const done = {
       ...row,
       objects: within(row.objects, chosen.objects),
-      applied_at: new Date(now),
+      applied_at: now,
       made,
       omissions,
     };
@@ -230,7 +224,7 @@ export const undoImport = handle(contract.undoImport)(async (context, { import_i
           if (!(error instanceof Refusal) || !error.code.endsWith('_not_found')) throw error;
         }
   }
-  await markUndone(sql, organisation.id, id, new Date(now));
+  await markUndone(sql, organisation.id, id, now);
   note({ after: { source: row.source, deleted: row.made.length } });
   return importJson(await rowOf(context, id), now);
 });
@@ -249,7 +243,7 @@ function stateOf({ applied_at, undone_at }: ImportRow) {
 }
 
 function undoUntil({ applied_at }: ImportRow): number {
-  return (applied_at?.getTime() ?? 0) + contract.undoMs;
+  return (applied_at ?? 0) + contract.undoMs;
 }
 
 function importJson(row: ImportRow, now: number): AnswerOf<typeof contract.showImport> {
@@ -257,7 +251,7 @@ function importJson(row: ImportRow, now: number): AnswerOf<typeof contract.showI
   return {
     ...row,
     state: stateOf(row),
-    undo_until: canUndo ? new Date(undoUntil(row)) : null,
+    undo_until: canUndo ? undoUntil(row) : null,
     objects: listed(row.objects),
   };
 }

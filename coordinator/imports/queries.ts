@@ -1,4 +1,5 @@
 import type { FileKind } from '../../shared/api/files.ts';
+import { isoText } from '../../shared/base/time.ts';
 import type { Imported, Omission, Variable } from '../../shared/imports/result.ts';
 import type { Source } from '../../shared/imports/sources.ts';
 import type { Queryable } from '../database/connect.ts';
@@ -12,9 +13,9 @@ export type ImportRow = {
   readonly objects: Imported['objects'];
   readonly omissions: readonly Omission[];
   readonly variables: readonly Variable[];
-  readonly applied_at: Date | null;
+  readonly applied_at: number | null;
   readonly made: readonly Made[];
-  readonly undone_at: Date | null;
+  readonly undone_at: number | null;
 };
 
 const names = 'id, source, objects, omissions, variables, applied_at, made, undone_at';
@@ -27,14 +28,14 @@ export async function insertDraft(
   secrets: Pick<Sealing, 'seal'>,
   organisation: string,
   { id, source, objects, omissions, variables }: Pick<ImportRow, 'id' | 'source'> & Imported,
-  at: Date,
+  at: number,
 ): Promise<void> {
   await sql`delete from imports where organisation_id = ${organisation} and applied_at is null`;
   const box = await secrets.seal(sql, JSON.stringify(objects), importOf(id));
   await sql`
     insert into imports (id, organisation_id, source, objects, omissions, variables, created_at)
     values (${id}, ${organisation}, ${source}, ${box},
-      ${JSON.stringify(omissions)}::text::jsonb, ${JSON.stringify(variables)}::text::jsonb, ${at})`;
+      ${JSON.stringify(omissions)}::text::jsonb, ${JSON.stringify(variables)}::text::jsonb, ${new Date(at)})`;
 }
 
 /** Locked, so that it is applied and undone once. */
@@ -58,7 +59,7 @@ export async function markApplied(
   { id, objects, applied_at, made, omissions }: ImportRow,
 ): Promise<void> {
   const box = await secrets.seal(sql, JSON.stringify(objects), importOf(id));
-  await sql`update imports set objects = ${box}, applied_at = ${applied_at},
+  await sql`update imports set objects = ${box}, applied_at = ${isoText(applied_at)},
     made = ${JSON.stringify(made)}::text::jsonb, omissions = ${JSON.stringify(omissions)}::text::jsonb
     where organisation_id = ${organisation} and id = ${id}`;
 }
@@ -67,13 +68,13 @@ export async function markUndone(
   sql: Queryable,
   organisation: string,
   id: string,
-  at: Date,
+  at: number,
 ): Promise<void> {
-  await sql`update imports set undone_at = ${at}
+  await sql`update imports set undone_at = ${new Date(at)}
     where organisation_id = ${organisation} and id = ${id}`;
 }
 
 /** Earlier drafts, and what can no longer be undone. */
-export async function forgetImports(sql: Queryable, before: Date): Promise<void> {
-  await sql`delete from imports where coalesce(applied_at, created_at) < ${before}`;
+export async function forgetImports(sql: Queryable, before: number): Promise<void> {
+  await sql`delete from imports where coalesce(applied_at, created_at) < ${new Date(before)}`;
 }

@@ -100,7 +100,7 @@ export const assignIncident = handle(api.assignIncident)(
         kind: 'assigned',
         recipient: member.email,
         about: { incident: id, name: incident.monitor_name, by },
-        at: new Date(now),
+        at: now,
       });
     return acknowledgementJson(context, id);
   },
@@ -143,7 +143,7 @@ export const addIncidentNote = handle(api.addIncidentNote)(
       text,
       organisation: organisation.id,
       user: caller.user,
-      at: new Date(now),
+      at: now,
     });
     return orNotFound(note, 'incident_not_found');
   },
@@ -167,7 +167,7 @@ export const writePostMortem = handle(api.writePostMortem)(
       published,
       organisation: organisation.id,
       user: caller.user,
-      at: new Date(now),
+      at: now,
     });
     return { post_mortem: (await postMortemOf(sql, organisation.id, incident)) ?? null };
   },
@@ -203,7 +203,7 @@ export function incidentJson(row: IncidentRow, now: number) {
     continents: row.resolved_at === null ? row.continents : null,
     sides: sidesFrom(row.sides, row.confirmed_at !== null),
     // If our clock is behind a probe's, the outage still has no negative length.
-    duration_s: Math.max(0, (row.resolved_at?.getTime() ?? now) - row.started_at.getTime()) / 1_000,
+    duration_s: Math.max(0, (row.resolved_at ?? now) - row.started_at) / 1_000,
   };
 }
 
@@ -221,7 +221,7 @@ export const getIncidentEvidence = handle(api.getIncidentEvidence)(
   async ({ sql, organisation, now, with: { results } }, { incident_id: id }) => {
     const row = orNotFound(await incidentById(sql, organisation.id, id), 'incident_not_found');
     // What came after the end of an incident is not its effect.
-    const window = windowOf(effectDays, row.resolved_at?.getTime() ?? now);
+    const window = windowOf(effectDays, row.resolved_at ?? now);
     const [
       evidence,
       { samples, whole },
@@ -253,7 +253,7 @@ export const getIncidentEvidence = handle(api.getIncidentEvidence)(
         phases,
         evidence: record(saw),
       })),
-      samples: samples.map((sample) => ({ ...sample, at: new Date(sample.at) })),
+      samples,
       samples_complete: whole,
       notifications,
       notes,
@@ -353,7 +353,7 @@ export const shareIncident = handle(api.shareIncident)(
       fingerprint,
       organisation: organisation.id,
       user: caller.user,
-      at: new Date(now),
+      at: now,
     });
     return { link: `${baseUrl()}/shared/incidents/${text}` };
   },

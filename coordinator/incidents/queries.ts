@@ -1,4 +1,5 @@
 import type { Continents } from '../../shared/base/text.ts';
+import { isoText } from '../../shared/base/time.ts';
 import type { Cause, Json, Outcome, Phases } from '../../shared/checks/result.ts';
 import type { Queryable } from '../database/connect.ts';
 import { countOf } from '../database/sql.ts';
@@ -112,7 +113,7 @@ export async function writeHandBack(
 }
 
 type OwnerChange = {
-  readonly at: Date;
+  readonly at: number;
   readonly event: 'acknowledged' | 'assigned' | 'handed_back';
   readonly owner: string;
   readonly by: string | null;
@@ -132,8 +133,8 @@ export function ownersOf(
 export async function acknowledgementOf(
   sql: Queryable,
   incident: string,
-): Promise<{ acknowledged_at: Date; acknowledged_by: string } | undefined> {
-  const [row] = await sql<{ acknowledged_at: Date; acknowledged_by: string }[]>`
+): Promise<{ acknowledged_at: number; acknowledged_by: string } | undefined> {
+  const [row] = await sql<{ acknowledged_at: number; acknowledged_by: string }[]>`
     select acknowledged_at, coalesce(acknowledged_as, '') as acknowledged_by from incidents
     where id = ${incident} and acknowledged_at is not null`;
   return row;
@@ -146,14 +147,14 @@ export async function insertNote(
     readonly incident: string;
     readonly organisation: string;
     readonly user: string | null;
-    readonly at: Date;
+    readonly at: number;
     readonly text: string;
   },
 ): Promise<NoteRow | undefined> {
   const { id, incident, organisation, user, at, text } = note;
   const [row] = await sql<NoteRow[]>`
     insert into incident_notes (id, incident_id, organisation_id, written_by, written_at, text)
-    values (${id}, ${incident}, ${organisation}, ${user}, ${at}, ${text})
+    values (${id}, ${incident}, ${organisation}, ${user}, ${new Date(at)}, ${text})
     returning id, (select u.email from users u where u.id = incident_notes.written_by) as by,
       written_at as at, text`;
   return row;
@@ -166,7 +167,7 @@ export async function countNotes(sql: Queryable, incident: string): Promise<numb
 type NoteRow = {
   readonly id: string;
   readonly by: string | null;
-  readonly at: Date;
+  readonly at: number;
   readonly text: string;
 };
 
@@ -186,8 +187,8 @@ export function notesOf(
 type PostMortem = {
   readonly text: string;
   readonly by: string | null;
-  readonly at: Date;
-  readonly published_at: Date | null;
+  readonly at: number;
+  readonly published_at: number | null;
 };
 
 export async function postMortemOf(
@@ -209,7 +210,7 @@ export async function writePostMortem(
     readonly incident: string;
     readonly organisation: string;
     readonly user: string | null;
-    readonly at: Date;
+    readonly at: number;
     readonly text: string;
     readonly published: boolean;
   },
@@ -218,7 +219,7 @@ export async function writePostMortem(
   await sql`
     insert into post_mortems (incident_id, organisation_id, text, written_by, written_at,
       published_at)
-    values (${incident}, ${organisation}, ${text}, ${user}, ${at}, ${published ? at : null})
+    values (${incident}, ${organisation}, ${text}, ${user}, ${new Date(at)}, ${isoText(published ? at : null)})
     on conflict (incident_id) do update set text = excluded.text, written_by = excluded.written_by,
       written_at = excluded.written_at,
       published_at = case when ${published}
@@ -242,13 +243,13 @@ export async function writeShare(
     readonly organisation: string;
     readonly fingerprint: Buffer;
     readonly user: string | null;
-    readonly at: Date;
+    readonly at: number;
   },
 ): Promise<void> {
   const { incident, organisation, fingerprint, user, at } = share;
   await sql`insert into incident_shares (incident_id, organisation_id, fingerprint, shared_by,
     shared_at)
-    values (${incident}, ${organisation}, ${fingerprint}, ${user}, ${at})
+    values (${incident}, ${organisation}, ${fingerprint}, ${user}, ${new Date(at)})
     on conflict (incident_id) do update
     set fingerprint = excluded.fingerprint, shared_by = excluded.shared_by,
       shared_at = excluded.shared_at`;
@@ -268,7 +269,7 @@ export async function removeShare(
   );
 }
 
-type ShareRow = { readonly by: string | null; readonly at: Date };
+type ShareRow = { readonly by: string | null; readonly at: number };
 
 export async function shareOf(
   sql: Queryable,
@@ -303,9 +304,9 @@ export type IncidentRow = {
   readonly monitor_id: string;
   readonly monitor_name: string;
   readonly cause: Cause | null;
-  readonly started_at: Date;
-  readonly confirmed_at: Date | null;
-  readonly resolved_at: Date | null;
+  readonly started_at: number;
+  readonly confirmed_at: number | null;
+  readonly resolved_at: number | null;
   readonly seen_probe: string | null;
   readonly seen_continent: string | null;
   readonly confirmed_probe: string | null;
@@ -313,7 +314,7 @@ export type IncidentRow = {
   readonly note: string | null;
   readonly scope: string | null;
   readonly layer: string | null;
-  readonly acknowledged_at: Date | null;
+  readonly acknowledged_at: number | null;
   /** A person's name, or the channel whose link was followed. */
   readonly acknowledged_as: string | null;
   readonly continents: Continents | null;
@@ -366,7 +367,7 @@ type EvidenceRow = {
   /** The private place of a monitor with chosen places, by its name. */
   readonly place: string | null;
   readonly probe: string;
-  readonly at: Date;
+  readonly at: number;
   readonly outcome: Outcome;
   readonly took_ms: number;
   readonly cause: Cause | null;
@@ -397,8 +398,8 @@ type NotificationState = {
   readonly event: 'down' | 'up' | 'closed' | 'was_down';
   readonly channel: string;
   readonly state: 'held' | 'due' | 'sent' | 'dropped';
-  readonly due_at: Date | null;
-  readonly settled_at: Date | null;
+  readonly due_at: number | null;
+  readonly settled_at: number | null;
 };
 
 /** An incident's notifications, sent or held, in order. */

@@ -87,9 +87,9 @@ const around = '2 minutes';
 /** An incident with the points that were frozen before. */
 type Chosen = MonitorKey & {
   readonly incident_id: string;
-  readonly began: Date;
+  readonly began: number;
   /** Null while it is open. */
-  readonly ended: Date | null;
+  readonly ended: number | null;
   readonly points: readonly Point[];
   readonly whole: boolean;
 };
@@ -123,8 +123,8 @@ async function presentSamples(
     chosen.map(({ key, partition, began, ended, points }) => ({
       key,
       partition,
-      from: Math.max(began.getTime(), points.at(-1)?.[0] ?? 0) + 1,
-      to: (ended?.getTime() ?? noEnd) + 1,
+      from: Math.max(began, points.at(-1)?.[0] ?? 0) + 1,
+      to: (ended ?? noEnd) + 1,
     })),
   );
   const seen = [...new Set(checks.flatMap((some) => some.map(({ probe }) => probe)))];

@@ -22,9 +22,9 @@ export type SharedIncident = {
   readonly name: string;
   readonly time_zone: string;
   readonly cause: string | null;
-  readonly started_at: Date;
-  readonly confirmed_at: Date | null;
-  readonly resolved_at: Date | null;
+  readonly started_at: number;
+  readonly confirmed_at: number | null;
+  readonly resolved_at: number | null;
   readonly scope: string | null;
   readonly layer: string | null;
   readonly sides: DescribedSides | null;
@@ -41,7 +41,7 @@ export type SharedIncident = {
 type SharedCheck = {
   readonly part: string;
   readonly continent: string | null;
-  readonly at: Date;
+  readonly at: number;
   readonly outcome: Outcome;
   readonly took_ms: number;
   readonly cause: string | null;
@@ -81,9 +81,9 @@ export type WholeIncident = {
   readonly incident: {
     readonly monitor_name: string;
     readonly cause: Cause | null;
-    readonly started_at: Date;
-    readonly confirmed_at: Date | null;
-    readonly resolved_at: Date | null;
+    readonly started_at: number;
+    readonly confirmed_at: number | null;
+    readonly resolved_at: number | null;
     readonly scope: string | null;
     readonly layer: string | null;
     readonly sides: StoredSides | null;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { continents } from '../../shared/base/continents.ts';
 import { type DescribedSides, describeSides, type SideSeen } from '../../shared/base/sides.ts';
+import { isoText } from '../../shared/base/time.ts';
 import type {
   EvidenceRow,
   Gap,
@@ -29,9 +30,9 @@ export function writeIncidents(sql: Queryable, writes: readonly IncidentWrite[])
     id: incident.id,
     monitor_id: monitor,
     cause: incident.cause,
-    started_at: time(incident.started_at),
-    confirmed_at: time(incident.confirmed_at),
-    resolved_at: time(incident.resolved_at),
+    started_at: isoText(incident.started_at),
+    confirmed_at: isoText(incident.confirmed_at),
+    resolved_at: isoText(incident.resolved_at),
     seen_probe: incident.seen?.name ?? null,
     seen_continent: incident.seen?.continent ?? null,
     seen_place: incident.seen?.place ?? null,
@@ -44,10 +45,6 @@ export function writeIncidents(sql: Queryable, writes: readonly IncidentWrite[])
     progress: { progress: incident.progress, seen: incident.seen, confirmed: incident.confirmed },
   }));
   return putIncidents(sql, opened, jsonText(rows));
-}
-
-function time(at: number | null): string | null {
-  return at === null ? null : new Date(at).toISOString();
 }
 
 /**
@@ -103,7 +100,7 @@ export function writeEvidence(sql: Queryable, writes: readonly EvidenceWrite[]):
     part: row.part,
     continent: keyOf(row),
     probe: row.probe,
-    at: time(row.at),
+    at: isoText(row.at),
     outcome: outcomeNumbers[row.outcome],
     took_ms: row.took_ms,
     cause: row.cause,
@@ -153,14 +150,18 @@ export function writeLedger(sql: Queryable, writes: readonly LedgerWrite[]): Sta
   for (const { monitor, kind, ...write } of writes) {
     for (const began of write.drop) {
       put.delete(`${monitor} ${kind} ${began}`);
-      drop.set(`${monitor} ${kind} ${began}`, { monitor_id: monitor, kind, began_at: time(began) });
+      drop.set(`${monitor} ${kind} ${began}`, {
+        monitor_id: monitor,
+        kind,
+        began_at: isoText(began),
+      });
     }
     for (const row of write.put)
       put.set(`${monitor} ${kind} ${row.began_at}`, {
         monitor_id: monitor,
         kind,
-        began_at: time(row.began_at),
-        ended_at: time(row.ended_at),
+        began_at: isoText(row.began_at),
+        ended_at: isoText(row.ended_at),
         interval_s: Math.round(row.interval_ms / 1_000),
       });
   }
@@ -187,8 +188,8 @@ type OpenRow = {
   id: string;
   monitor_id: string;
   cause: Incident['cause'];
-  started_at: Date;
-  confirmed_at: Date | null;
+  started_at: number;
+  confirmed_at: number | null;
   note: string | null;
   scope: Incident['scope'];
   layer: Incident['layer'];
@@ -238,8 +239,8 @@ function incidentFrom({
     scope,
     layer,
     ...kept.parse(progress),
-    started_at: started_at.getTime(),
-    confirmed_at: confirmed_at?.getTime() ?? null,
+    started_at,
+    confirmed_at,
     resolved_at: null,
   };
 }
@@ -255,16 +256,13 @@ export async function keptFailures(
   sql: Queryable,
   partition: number,
 ): Promise<ReadonlyMap<string, readonly KeptFailure[]>> {
-  const rows = await sql<(Omit<KeptFailure, 'at'> & { incident_id: string; at: Date })[]>`
+  const rows = await sql<(KeptFailure & { incident_id: string })[]>`
     select e.incident_id, e.part, e.at, e.took_ms, e.cause, e.phases, e.evidence
     from incident_evidence e join incidents i on i.id = e.incident_id join monitors m
       on m.id = i.monitor_id
     where i.resolved_at is null and m.partition = ${partition} and m.type <> 'heartbeat'
       and e.part in ('seen', 'confirmed')`;
-  return Map.groupBy(
-    rows.map(({ at, ...row }) => ({ ...row, at: at.getTime() })),
-    ({ incident_id }) => incident_id,
-  );
+  return Map.groupBy(rows, ({ incident_id }) => incident_id);
 }
 
 type Wanted = { readonly after: number; readonly most: number };
@@ -278,7 +276,7 @@ export async function lastClosed(
   partition: number,
   { after, most: limit }: Wanted,
 ): Promise<Map<string, Incident[]>> {
-  const rows = await sql<(OpenRow & { resolved_at: Date })[]>`
+  const rows = await sql<(OpenRow & { resolved_at: number })[]>`
     select i.id, i.monitor_id, i.cause, i.started_at, i.confirmed_at, i.resolved_at, i.note,
       i.scope, i.layer, i.progress
     from monitors m, lateral (
@@ -288,7 +286,7 @@ export async function lastClosed(
   return Map.groupBy(
     rows.map((row) => ({
       monitor: row.monitor_id,
-      incident: { ...incidentFrom(row), resolved_at: row.resolved_at.getTime() },
+      incident: { ...incidentFrom(row), resolved_at: row.resolved_at },
     })),
     ({ monitor }) => monitor,
   )
@@ -311,7 +309,7 @@ export async function lastDowns(
   partition: number,
   after: number,
 ): Promise<Map<string, Outage>> {
-  const rows = await sql<{ monitor_id: string; started_at: Date; resolved_at: Date }[]>`
+  const rows = await sql<{ monitor_id: string; started_at: number; resolved_at: number }[]>`
     select i.monitor_id, i.started_at, i.resolved_at from monitors m, lateral (
       select monitor_id, started_at, resolved_at from incidents
       where monitor_id = m.id and confirmed_at is not null and resolved_at is not null
@@ -321,7 +319,7 @@ export async function lastDowns(
   return new Map(
     rows.map(({ monitor_id, started_at, resolved_at }) => [
       monitor_id,
-      { from: started_at.getTime(), to: resolved_at.getTime() },
+      { from: started_at, to: resolved_at },
     ]),
   );
 }
@@ -335,7 +333,7 @@ export async function recentGaps(
   after: number,
 ): Promise<Map<string, Gap[]>> {
   const rows = await sql<
-    { monitor_id: string; began_at: Date; ended_at: Date | null; interval_s: number }[]
+    { monitor_id: string; began_at: number; ended_at: number | null; interval_s: number }[]
   >`
     select l.monitor_id, l.began_at, l.ended_at, l.interval_s from ledger l join monitors m
       on m.id = l.monitor_id
@@ -345,8 +343,8 @@ export async function recentGaps(
   const found = new Map<string, Gap[]>();
   for (const { monitor_id, began_at, ended_at, interval_s } of rows) {
     const gap = {
-      from: began_at.getTime(),
-      to: ended_at?.getTime() ?? null,
+      from: began_at,
+      to: ended_at,
       interval_ms: interval_s * 1_000,
     };
     const before = found.get(monitor_id);

@@ -14,7 +14,7 @@ export async function coverOfMonitors(
 ): Promise<ReadonlyMap<string, readonly Interval[]>> {
   if (monitors.length === 0) return new Map();
   const rows = await sql<(CoverRow & { id: string })[]>`
-    select w.id, ${coverColumns(sql, new Date(range.from), new Date(range.to))} from monitors w
+    select w.id, ${coverColumns(sql, range.from, range.to)} from monitors w
     where w.id = any(${monitors}::uuid[])`;
   return new Map(rows.map((row) => [row.id, clip(coverFrom(row), range)]));
 }
@@ -83,7 +83,7 @@ type MembershipJson = readonly [group: string, from: number, to: number | null];
  * Columns of a query over `monitors w`: what covers it between two moments, as coverFrom() reads
  * it.
  */
-export function coverColumns(sql: Queryable, from: Date, to: Date) {
+export function coverColumns(sql: Queryable, from: number, to: number) {
   return sql`
   (select coalesce(json_agg(json_build_array(${ms(sql, 'v.created_at')}, ${ms(sql, 'v.deleted_at')},
     v.direct, v.groups, v.occurrences,
@@ -95,18 +95,18 @@ export function coverColumns(sql: Queryable, from: Date, to: Date) {
         array(select mg.group_id from maintenance_groups mg where mg.window_id = mw.id) as groups,
         (select json_agg(json_build_array(${ms(sql, 'o.began_at')}, ${ms(sql, 'o.ended_at')}))
           from maintenance_occurrences o
-          where o.window_id = mw.id and o.ended_at > ${from} and o.began_at < ${to}) as occurrences
+          where o.window_id = mw.id and o.ended_at > ${new Date(from)} and o.began_at < ${new Date(to)}) as occurrences
       from maintenance_windows mw
-      where (mw.deleted_at is null or mw.deleted_at > ${from}) and mw.id in (
+      where (mw.deleted_at is null or mw.deleted_at > ${new Date(from)}) and mw.id in (
         select mm.window_id from maintenance_monitors mm where mm.monitor_id = w.id
         union select mg.window_id from maintenance_groups mg join group_memberships gm
           on gm.group_id = mg.group_id
-          where gm.monitor_id = w.id and (gm.ended_at is null or gm.ended_at > ${from}))
+          where gm.monitor_id = w.id and (gm.ended_at is null or gm.ended_at > ${new Date(from)}))
     ) v) as windows,
   (select coalesce(json_agg(json_build_array(gm.group_id, ${ms(sql, 'gm.began_at')},
     ${ms(sql, 'gm.ended_at')})), '[]')
     from group_memberships gm where gm.monitor_id = w.id
-      and (gm.ended_at is null or gm.ended_at > ${from})) as memberships`;
+      and (gm.ended_at is null or gm.ended_at > ${new Date(from)})) as memberships`;
 }
 
 export type CoverRow = {

@@ -1,6 +1,7 @@
 import * as api from '../../shared/api/maintenance.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
+import { isoText } from '../../shared/base/time.ts';
 import { handle } from '../gate/bind.ts';
 import { type InOrganisation, notFound } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
@@ -72,8 +73,8 @@ export function upcomingJson(schedule: Schedule, now: number, cut_at: number | n
     repeats:
       schedule.rrule === null ? null : ruleWords(ruleFrom(schedule.rrule), schedule.local_start),
     next_occurrences: occurrencesAhead(schedule, now, { cut_at }).map((each) => ({
-      starts_at: new Date(each.from),
-      ends_at: new Date(each.to),
+      starts_at: each.from,
+      ends_at: each.to,
       local_start: localText(each.local_from),
       local_end: localText(each.local_to),
       notes: each.notes,
@@ -105,8 +106,8 @@ export function stateAt(
 export function windowNoted({ name, starts_at, ends_at, rrule, monitors, groups }: WindowRow) {
   return {
     name,
-    starts_at: starts_at.toISOString(),
-    ends_at: ends_at.toISOString(),
+    starts_at: isoText(starts_at),
+    ends_at: isoText(ends_at),
     rrule,
     monitors,
     groups,
@@ -197,8 +198,8 @@ function rowJson(row: WindowByTime, now: number) {
   const { from, to } = timeOf(row, now);
   return {
     ...row,
-    starts_at: new Date(from),
-    ends_at: new Date(to),
+    starts_at: from,
+    ends_at: to,
     repeats: rrule === null ? null : ruleWords(ruleFrom(rrule), Date.parse(local_start)),
   };
 }
@@ -206,7 +207,7 @@ function rowJson(row: WindowByTime, now: number) {
 /** A window whose next occurrence is months away has none stored yet. */
 function timeOf(row: WindowByTime, now: number): { readonly from: number; readonly to: number } {
   if (row.began_at !== null && row.ended_at !== null)
-    return { from: row.began_at.getTime(), to: row.ended_at.getTime() };
+    return { from: row.began_at, to: row.ended_at };
   const schedule = scheduleFrom(row);
   return (
     occurrencesAhead(schedule, now, { most: 1 })[0] ?? {
@@ -256,7 +257,7 @@ export const showMaintenanceWindow = handle(contract.showMaintenanceWindow)(
       state: stateAt(row, now),
       local_start: localText(row.schedule.local_start),
       local_end: localText(row.schedule.local_end),
-      last_ended_at: ended?.toISOString() ?? null,
+      last_ended_at: ended,
       ...names,
     };
   },

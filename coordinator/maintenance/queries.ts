@@ -1,5 +1,5 @@
 import { newId } from '../../shared/base/crypto.ts';
-import { type Interval, union } from '../../shared/base/time.ts';
+import { type Interval, isoText, union } from '../../shared/base/time.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
 import { countOf, inTransaction } from '../database/sql.ts';
 import { insertRows, namesOf, updateRows } from '../database/table.ts';
@@ -19,8 +19,8 @@ export type WindowRow = {
   readonly key: number;
   readonly id: string;
   readonly name: string | null;
-  readonly starts_at: Date;
-  readonly ends_at: Date;
+  readonly starts_at: number;
+  readonly ends_at: number;
   readonly rrule: string | null;
   readonly monitors: readonly string[];
   readonly groups: readonly string[];
@@ -44,13 +44,13 @@ const copiedColumns = { name: 'text', ...scheduleColumns, created_at: 'timestamp
 type Row = Omit<WindowRow, 'schedule' | 'cut_at'> & {
   readonly local_start: string;
   readonly local_end: string;
-  readonly cut_at: Date | null;
+  readonly cut_at: number | null;
 };
 
 export function scheduleFrom(row: Pick<Row, keyof typeof scheduleColumns>): Schedule {
   return {
-    starts_at: row.starts_at.getTime(),
-    ends_at: row.ends_at.getTime(),
+    starts_at: row.starts_at,
+    ends_at: row.ends_at,
     local_start: Date.parse(row.local_start),
     local_end: Date.parse(row.local_end),
     rrule: row.rrule,
@@ -94,7 +94,7 @@ function shownFrom(row: Row): WindowRow {
   return {
     ...row,
     schedule: scheduleFrom(row),
-    cut_at: row.cut_at?.getTime() ?? null,
+    cut_at: row.cut_at,
   };
 }
 
@@ -116,7 +116,7 @@ export function windowsNotOver(sql: Queryable, organisation: string, now: number
     and w.deleted_at is null
     and (w.expanded_until is not null or exists (
       select 1 from maintenance_occurrences o where o.window_id = w.id
-        and o.ended_at > ${instant(now)}))`;
+        and o.ended_at > ${isoText(now)}))`;
 }
 
 export async function countWindows(
@@ -125,10 +125,6 @@ export async function countWindows(
   now: number,
 ): Promise<number> {
   return countOf(sql`${windowsNotOver(sql, organisation, now)}`);
-}
-
-function instant(at: number): string {
-  return new Date(at).toISOString();
 }
 
 /** Occurrences that overlap or follow without a gap are stored as one stretch. */
@@ -170,8 +166,8 @@ export async function insertWindow(
     ...scheduleRecord(draft.schedule),
     id,
     name: draft.name,
-    created_at: instant(now),
-    expanded_until: ended ? null : instant(until),
+    created_at: now,
+    expanded_until: ended ? null : until,
   };
   await insertRows(
     sql,
@@ -186,10 +182,10 @@ export async function insertWindow(
 
 function scheduleRecord(schedule: Schedule) {
   return {
-    starts_at: instant(schedule.starts_at),
-    ends_at: instant(schedule.ends_at),
-    local_start: instant(schedule.local_start).slice(0, -1),
-    local_end: instant(schedule.local_end).slice(0, -1),
+    starts_at: schedule.starts_at,
+    ends_at: schedule.ends_at,
+    local_start: isoText(schedule.local_start).slice(0, -1),
+    local_end: isoText(schedule.local_end).slice(0, -1),
     rrule: schedule.rrule,
     time_zone: schedule.time_zone,
   };
@@ -220,16 +216,16 @@ export async function deleteWindow(
   now: number,
 ): Promise<boolean> {
   const gone = await sql`
-    update maintenance_windows set deleted_at = ${instant(now)}, expanded_until = null
+    update maintenance_windows set deleted_at = ${isoText(now)}, expanded_until = null
     where organisation_id = ${organisation} and id = ${id} and deleted_at is null`;
   if (gone.count === 0) return false;
   await sql`delete from maintenance_occurrences where window_id = ${id}
-    and began_at >= ${instant(now)}`;
+    and began_at >= ${isoText(now)}`;
   return true;
 }
 
 type Expanding = Pick<Row, 'id' | keyof typeof scheduleColumns> & {
-  readonly expanded_until: Date;
+  readonly expanded_until: number;
 };
 
 /**
@@ -239,7 +235,7 @@ type Expanding = Pick<Row, 'id' | keyof typeof scheduleColumns> & {
 export async function expandWindows(sql: Sql, now: number, limit = 500): Promise<number> {
   const due = await sql<{ id: string }[]>`
     select id from maintenance_windows where deleted_at is null
-      and expanded_until < ${instant(now + expandAgainBelow)}
+      and expanded_until < ${isoText(now + expandAgainBelow)}
     order by expanded_until limit ${limit}`;
   for (const { id } of due)
     await inTransaction(sql, (transaction) => expandWindow(transaction, id, now));
@@ -251,15 +247,15 @@ async function expandWindow(sql: Queryable, id: string, now: number): Promise<vo
     select w.id, w.starts_at, w.ends_at, ${localTimes(sql)}, w.rrule, w.time_zone, w.expanded_until
     from maintenance_windows w
     where w.id = ${id} and w.deleted_at is null
-      and w.expanded_until < ${instant(now + expandAgainBelow)} for no key update skip locked`;
+      and w.expanded_until < ${isoText(now + expandAgainBelow)} for no key update skip locked`;
   if (!row) return;
   const range = {
-    from: row.expanded_until.getTime(),
-    to: Math.max(row.expanded_until.getTime(), now) + expandedAhead,
+    from: row.expanded_until,
+    to: Math.max(row.expanded_until, now) + expandedAhead,
   };
   const { occurrences, ended } = occurrencesOf(scheduleFrom(row), range);
   await writeOccurrences(sql, id, occurrences);
-  await sql`update maintenance_windows set expanded_until = ${ended ? null : instant(range.to)}
+  await sql`update maintenance_windows set expanded_until = ${ended ? null : isoText(range.to)}
     where id = ${id}`;
 }
 
@@ -272,10 +268,10 @@ export type WindowByTime = {
    * Of the running, next or last occurrence; null where the next is not stored yet because it is
    * far away.
    */
-  readonly began_at: Date | null;
-  readonly ended_at: Date | null;
-  readonly starts_at: Date;
-  readonly ends_at: Date;
+  readonly began_at: number | null;
+  readonly ended_at: number | null;
+  readonly starts_at: number;
+  readonly ends_at: number;
   readonly local_start: string;
   readonly local_end: string;
   readonly rrule: string | null;
@@ -304,16 +300,16 @@ export async function countByTime(
 function placed(sql: Queryable, organisation: string, now: number) {
   return sql`
   select w.*, o.began_at, o.ended_at,
-    case when o.began_at <= ${instant(now)} and o.ended_at > ${instant(now)} then 'running'
-      when o.began_at > ${instant(now)}
+    case when o.began_at <= ${isoText(now)} and o.ended_at > ${isoText(now)} then 'running'
+      when o.began_at > ${isoText(now)}
         or (o.began_at is null and w.expanded_until is not null) then 'coming'
           else 'over' end as state
   from maintenance_windows w
   left join lateral (
     select x.began_at, x.ended_at from maintenance_occurrences x
-    where x.window_id = w.id and (x.ended_at > ${instant(now)} or w.expanded_until is null)
-    order by x.ended_at <= ${instant(now)}, case
-      when x.ended_at > ${instant(now)} then x.began_at end, x.began_at desc limit 1) o on true
+    where x.window_id = w.id and (x.ended_at > ${isoText(now)} or w.expanded_until is null)
+    order by x.ended_at <= ${isoText(now)}, case
+      when x.ended_at > ${isoText(now)} then x.began_at end, x.began_at desc limit 1) o on true
   where w.organisation_id = ${organisation} and w.deleted_at is null`;
 }
 
@@ -377,10 +373,14 @@ export async function coveredNames(
 }
 
 /** When the last past occurrence of a window ended. */
-export async function lastEnded(sql: Queryable, window: string, now: number): Promise<Date | null> {
-  const [row] = await sql<{ at: Date | null }[]>`
+export async function lastEnded(
+  sql: Queryable,
+  window: string,
+  now: number,
+): Promise<number | null> {
+  const [row] = await sql<{ at: number | null }[]>`
     select max(ended_at) as at from maintenance_occurrences where window_id = ${window}
-      and ended_at <= ${instant(now)}`;
+      and ended_at <= ${isoText(now)}`;
   return row?.at ?? null;
 }
 
@@ -415,7 +415,7 @@ export async function changeWindow(
   const coversOthers = !sameIds(before.monitors, monitors) || !sameIds(before.groups, groups);
   if (isMoved || coversOthers) {
     await keepPast(sql, id, now);
-    await sql`update maintenance_windows set created_at = ${instant(now)} where id = ${id}`;
+    await sql`update maintenance_windows set created_at = ${isoText(now)} where id = ${id}`;
   }
   // The past gets the new name too, so that one window has one name.
   await sql`update maintenance_windows set name = ${draft.name} where id = ${id}
@@ -426,7 +426,7 @@ export async function changeWindow(
       ...scheduleRecord(draft.schedule),
       id,
       cut_at: null,
-      expanded_until: ended ? null : instant(until),
+      expanded_until: ended ? null : until,
     };
     const columns = {
       ...scheduleColumns,
@@ -458,16 +458,16 @@ async function keepPast(sql: Queryable, id: string, now: number): Promise<void> 
   const kept = await sql`
     insert into maintenance_windows (id, organisation_id, ${sql.unsafe(namesOf(copiedColumns))},
       deleted_at, version_of)
-    select ${version}, organisation_id, ${sql.unsafe(namesOf(copiedColumns))}, ${instant(now)}, id
+    select ${version}, organisation_id, ${sql.unsafe(namesOf(copiedColumns))}, ${isoText(now)}, id
     from maintenance_windows w
-    where id = ${id} and created_at < ${instant(now)} and exists (
+    where id = ${id} and created_at < ${isoText(now)} and exists (
       select 1 from maintenance_occurrences o where o.window_id = w.id
-        and o.began_at < ${instant(now)} and o.ended_at > w.created_at)`;
+        and o.began_at < ${isoText(now)} and o.ended_at > w.created_at)`;
   if (kept.count === 0) return;
   await sql`insert into maintenance_occurrences (window_id, began_at, ended_at)
     select ${version}, o.began_at, o.ended_at from maintenance_occurrences o
     join maintenance_windows w on w.id = o.window_id
-    where w.id = ${id} and o.began_at < ${instant(now)} and o.ended_at > w.created_at`;
+    where w.id = ${id} and o.began_at < ${isoText(now)} and o.ended_at > w.created_at`;
   await sql`insert into maintenance_monitors (window_id, monitor_id) select ${version}, monitor_id
     from maintenance_monitors where window_id = ${id}`;
   await sql`insert into maintenance_groups (window_id, group_id) select ${version}, group_id
@@ -480,12 +480,12 @@ export async function cutWindow(
   { id, schedule }: WindowRow,
   now: number,
 ): Promise<void> {
-  const [row] = await sql<{ expanded_until: Date | null }[]>`
-    update maintenance_windows set cut_at = ${instant(now)} where id = ${id}
+  const [row] = await sql<{ expanded_until: number | null }[]>`
+    update maintenance_windows set cut_at = ${isoText(now)} where id = ${id}
     returning expanded_until`;
-  await sql`update maintenance_occurrences set ended_at = ${instant(now)}
-    where window_id = ${id} and began_at <= ${instant(now)} and ended_at > ${instant(now)}`;
+  await sql`update maintenance_occurrences set ended_at = ${isoText(now)}
+    where window_id = ${id} and began_at <= ${isoText(now)} and ended_at > ${isoText(now)}`;
   // Overlapping occurrences were stored as one stretch, so future ones were cut with it.
-  const to = row?.expanded_until?.getTime() ?? now + expandAgainBelow + expandedAhead;
+  const to = row?.expanded_until ?? now + expandAgainBelow + expandedAhead;
   await writeOccurrences(sql, id, occurrencesOf(schedule, { from: now + 1, to }).occurrences);
 }

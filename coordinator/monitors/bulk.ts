@@ -1,4 +1,5 @@
 import { Refusal } from '../../shared/base/errors.ts';
+import { isoText } from '../../shared/base/time.ts';
 import { handle } from '../gate/bind.ts';
 import { type InOrganisation, notFound } from '../gate/context.ts';
 import { groupsAmong } from '../groups/queries.ts';
@@ -69,22 +70,21 @@ async function muteAll(
   mute: Pick<MonitorMute, 'until' | 'until_resolved'> | null,
 ): Promise<number> {
   const of = organisation.id;
-  const at = new Date(now);
   const all = found.map(({ id }) => id);
-  const before = await monitorMutes(sql, of, all, at);
+  const before = await monitorMutes(sql, of, all, now);
   const ids = mute === null ? before.map(({ monitor }) => monitor) : all;
-  if (mute === null) await endMute(sql, of, at, ids);
+  if (mute === null) await endMute(sql, of, now, ids);
   else
     await muteMonitors(
       sql,
-      { organisation: of, user: caller.user, at },
+      { organisation: of, user: caller.user, at: now },
       ids.map((monitor) => ({ monitor, ...mute })),
     );
   note({
     before: {
       mutes: before.map(({ monitor, until, until_resolved }) => ({
         monitor,
-        until: until?.toISOString() ?? null,
+        until: isoText(until),
         until_resolved,
       })),
     },
@@ -121,7 +121,7 @@ export const undoChange = handle(contract.undoChange)(async (context) => {
   const last =
     caller.user === null
       ? undefined
-      : await lastChangeBy(sql, of, caller.user, new Date(now - undoneWithinMs));
+      : await lastChangeBy(sql, of, caller.user, now - undoneWithinMs);
   if (last === undefined || last.operation === 'undoChange') throw nothingToUndo();
   const { about, before, after = {} } = last.changed;
   if (last.operation === 'createMaintenanceWindow') {
@@ -169,7 +169,6 @@ async function muteBack(
   { at: changedAt, changed: { before, after } }: LastChange,
 ): Promise<number> {
   const of = organisation.id;
-  const at = new Date(now);
   const newest = await newestMutes(
     sql,
     of,
@@ -177,17 +176,15 @@ async function muteBack(
   );
   const ids = newest.flatMap(({ monitor, began_at, ended_at }) => {
     const isUnchanged =
-      after?.muted === true
-        ? began_at.getTime() === changedAt.getTime() && ended_at === null
-        : began_at < changedAt;
+      after?.muted === true ? began_at === changedAt && ended_at === null : began_at < changedAt;
     return isUnchanged ? [monitor] : [];
   });
   const again = (before.mutes ?? []).filter(({ monitor }) => ids.includes(monitor));
-  await endMute(sql, of, at, ids);
+  await endMute(sql, of, now, ids);
   await muteMonitors(
     sql,
-    { organisation: of, user: caller.user, at },
-    again.map((each) => ({ ...each, until: each.until === null ? null : new Date(each.until) })),
+    { organisation: of, user: caller.user, at: now },
+    again.map((each) => ({ ...each, until: each.until === null ? null : Date.parse(each.until) })),
   );
   note({ before: {}, after: { mutes: again, monitors: ids, names: namesOf(found, ids) } });
   return ids.length;

@@ -99,7 +99,7 @@ function placesOf({ continent, region, place }: SeeingProbe): readonly string[] 
 function checkJson({ at, took_ms, outcome, cause, phases }: Check, probe: SeeingProbe | undefined) {
   const { name = '', continent = '' } = probe ?? {};
   return {
-    at: new Date(at),
+    at,
     outcome,
     took_ms,
     place: (probe && placesOf(probe).at(-1)) ?? '',

@@ -310,7 +310,7 @@ export type DashboardRow = ListedRow & {
   readonly incident: string | null;
   readonly cause: Cause | null;
   readonly seen_continent: string | null;
-  readonly acknowledged_at: Date | null;
+  readonly acknowledged_at: number | null;
   readonly acknowledged_as: string | null;
   /**
    * Mean response times of the last hours, oldest first, or of the newest checks where there are no
@@ -347,7 +347,7 @@ export async function dashboardRows(
           'confirmed_at', ${ms(sql, 'o.confirmed_at')}, 'resolved_at', ${ms(sql, 'o.resolved_at')})
           order by o.confirmed_at) from incidents o where o.monitor_id = m.id
           and o.confirmed_at is not null and o.started_at > ${new Date(now - flappingMemoryMs)})
-          as outages, ${warningsColumn(sql)}, ${muteColumn(sql, new Date(now))}
+          as outages, ${warningsColumn(sql)}, ${muteColumn(sql, now)}
       from monitors m
       left join groups g on g.id = m.group_id
       left join incidents i on i.monitor_id = m.id and i.resolved_at is null

@@ -82,11 +82,7 @@ export const listDashboard = handle(contract.listDashboard)(
     });
     return {
       counts,
-      failing: figures.failing.map((each) => ({
-        ...each,
-        since: new Date(each.since),
-        owned_since: each.owned_since === null ? null : new Date(each.owned_since),
-      })),
+      failing: figures.failing,
       others: {
         down: figures.in_trouble.down - counts.down,
         verifying: figures.in_trouble.verifying - counts.verifying,
@@ -151,11 +147,11 @@ function rowJson(row: DashboardRow, history: MonitorHistory, now: number): Out['
   return {
     ...listedJson(row),
     status: isCovered ? 'maintenance' : status,
-    since: new Date(isCovered ? cover.from : since),
+    since: isCovered ? cover.from : since,
     cause: row.cause === null ? null : causeSentence(row.cause),
     incident: row.incident,
     seen_from: row.seen_continent,
-    covered_until: isCovered ? new Date(cover.to) : null,
+    covered_until: isCovered ? cover.to : null,
     bars: barsOf(stretches, day, bars, verifying),
     downs: stretches.flatMap(({ state, from, to }) => (state === 'down' ? [{ from, to }] : [])),
     response,
@@ -164,11 +160,11 @@ function rowJson(row: DashboardRow, history: MonitorHistory, now: number): Out['
       now - history.created_at < minUptimeMs
         ? null
         : uptimeOf(history, windowOf(uptimeDays, now)).percent,
-    last_checked_at: last_checked_at === null ? null : new Date(last_checked_at),
+    last_checked_at,
     flapping: flappingJson(row, now),
     muted: row.muted && {
       ...row.muted,
-      until: row.muted.until === null ? null : new Date(row.muted.until),
+      until: row.muted.until,
     },
     owner:
       row.acknowledged_as === null || row.acknowledged_at === null
@@ -183,8 +179,7 @@ function latestOf(values: readonly (number | null)[]): number | null {
 }
 
 function flappingJson({ outages }: DashboardRow, now: number) {
-  const flapping = flappingNow(outages ?? [], now);
-  return flapping && { times: flapping.times, since: new Date(flapping.since) };
+  return flappingNow(outages ?? [], now);
 }
 
 function groupsJson(

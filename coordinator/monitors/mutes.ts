@@ -21,7 +21,7 @@ export function muteFor(
   now: number,
 ): Pick<MonitorMute, 'until' | 'until_resolved'> {
   return {
-    until: minutes === null ? null : new Date(now + muteFrom(minutes) * 60_000),
+    until: minutes === null ? null : now + muteFrom(minutes) * 60_000,
     until_resolved,
   };
 }
@@ -31,11 +31,10 @@ const statusDays = 30;
 export const muteMonitor = handle(api.muteMonitor)(
   async (context, { monitor_id: id, ...input }) => {
     const { sql, organisation, caller, note, now } = context;
-    const at = new Date(now);
     const of = organisation.id;
-    await named(context, id, await monitorMutes(sql, of, [id], at));
+    await named(context, id, await monitorMutes(sql, of, [id], now));
     const mute = muteFor(input, now);
-    await muteMonitors(sql, { organisation: of, user: caller.user, at }, [
+    await muteMonitors(sql, { organisation: of, user: caller.user, at: now }, [
       { monitor: id, ...mute },
     ]);
     note({ after: { muted: true, ...input } });
@@ -54,9 +53,8 @@ async function named(
 
 export const unmuteMonitor = handle(api.unmuteMonitor)(async (context, { monitor_id: id }) => {
   const { sql, organisation, note, now } = context;
-  const at = new Date(now);
-  await named(context, id, await monitorMutes(sql, organisation.id, [id], at));
-  await endMute(sql, organisation.id, at, [id]);
+  await named(context, id, await monitorMutes(sql, organisation.id, [id], now));
+  await endMute(sql, organisation.id, now, [id]);
   note({ after: { muted: false } });
   return getMonitorStatus(context, { monitor_id: id, days: statusDays });
 });

@@ -157,8 +157,8 @@ export const getMonitorLedger = handle(api.getMonitorLedger)(
 
 function stretchJson({ from, to, state, cause }: Stretch) {
   return {
-    from: new Date(from),
-    to: new Date(to),
+    from,
+    to,
     state,
     incident: cause?.is === 'incident' ? cause.id : null,
     window: cause?.is === 'window' ? cause.id : null,
@@ -176,8 +176,8 @@ function uptimeJson(history: MonitorHistory, days: number, window: Interval) {
     days,
     percent,
     down_seconds,
-    from: new Date(Math.min(Math.max(window.from, history.created_at), window.to)),
-    to: new Date(window.to),
+    from: Math.min(Math.max(window.from, history.created_at), window.to),
+    to: window.to,
     up_seconds: up / 1_000,
     maintenance_seconds: maintenance / 1_000,
     unknown_seconds: unknown / 1_000,
@@ -210,7 +210,7 @@ export const getMonitorResults = handle(resultsApi.getMonitorResults)(
       deploysWithin(sql, organisation.id, id, { from, to }),
     ]);
     const pointOf = ({ slot, ok, failed, unknown, ...times }: SeriesRow) => ({
-      at: new Date(from + slot * step_s * 1_000),
+      at: from + slot * step_s * 1_000,
       ok,
       failed,
       unknown,
@@ -229,8 +229,8 @@ export const getMonitorResults = handle(resultsApi.getMonitorResults)(
       monitor: id,
       step_s,
       source,
-      from: new Date(from),
-      to: new Date(to),
+      from,
+      to,
       series: [...of].map(([seenFrom, points]) => {
         const place = places.find(({ id: each }) => each === seenFrom);
         return {
@@ -280,15 +280,15 @@ export const getMonitorStatus = handle(api.getMonitorStatus)(
     const of = orNotFound(history, 'monitor_not_found');
     const { status, since, last_checked_at } = statusOf(of, now);
     const [[muted], warnings, sides] = await Promise.all([
-      monitorMutes(sql, organisation.id, [id], new Date(now)),
+      monitorMutes(sql, organisation.id, [id], now),
       openWarningsOf(sql, organisation.id, [id]),
       sidesNow(sql, results, organisation.id, id, { isDown: status === 'down', now }),
     ]);
     return {
       monitor: id,
       status,
-      since: new Date(since),
-      last_checked_at: last_checked_at === null ? null : new Date(last_checked_at),
+      since,
+      last_checked_at,
       enabled: of.paused_at === null,
       uptime: uptimeJson(of, days, window),
       muted: muted ?? null,
@@ -441,6 +441,6 @@ export const rotatePingAddress = handle(contract.rotatePingAddress)(
     await insertPingTokens(sql, organisation.id, [
       { fingerprint: pingFingerprint(token), monitor: id, box },
     ]);
-    return { id, address: `${baseUrl()}/beat/${token}`, old_until: new Date(until) };
+    return { id, address: `${baseUrl()}/beat/${token}`, old_until: until };
   },
 );

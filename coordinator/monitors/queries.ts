@@ -52,7 +52,7 @@ export async function openMonitorLines(sql: Queryable): Promise<number> {
 export type LastChange = {
   /** Of its entry. */
   readonly key: number;
-  readonly at: Date;
+  readonly at: number;
   readonly operation: string;
   readonly changed: {
     readonly about: { readonly monitor_id?: string; readonly id?: string };
@@ -85,11 +85,11 @@ export async function lastChangeBy(
   sql: Queryable,
   organisation: string,
   user: string,
-  since: Date,
+  since: number,
 ): Promise<LastChange | undefined> {
   const [row] = await sql<LastChange[]>`
     select key, at, operation, changed from audit_log where organisation_id = ${organisation}
-      and user_id = ${user} and through = 'page' and at > ${since} and operation in
+      and user_id = ${user} and through = 'page' and at > ${new Date(since)} and operation in
         ('changeMonitors', 'deleteMonitor', 'createMaintenanceWindow', 'undoChange')
     order by key desc limit 1`;
   return row;

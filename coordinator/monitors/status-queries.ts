@@ -91,8 +91,8 @@ type Row = CoverRow &
     readonly type: Kind;
     readonly interval_s: number;
     readonly config: Config;
-    readonly created_at: Date;
-    readonly paused_at: Date | null;
+    readonly created_at: number;
+    readonly paused_at: number | null;
     readonly ledger: readonly (readonly [kind: 'paused' | 'unknown', ...Stretch])[];
     /** Resolved incidents here were all confirmed; only for an open one does it matter when. */
     readonly incidents: readonly (readonly [...Stretch, confirmed_at: number | null, id: string])[];
@@ -114,11 +114,10 @@ export async function monitorHistories(
   monitors: readonly string[],
   { from, to: now }: Interval,
 ): Promise<readonly MonitorHistory[]> {
-  const since = new Date(from);
   const rows = await sql<Row[]>`
     select w.id, w.key, w.partition, w.type, w.interval_s, w.config, w.created_at, w.paused_at,
       l.ledger, l.last_gap_ended_at, l.resumed_at, i.incidents, i.last_resolved_at,
-      ${coverColumns(sql, since, new Date(now))},
+      ${coverColumns(sql, from, now)},
       (select ${ms(sql, 'max(b.at)')} from beats b where b.monitor_id = w.id
         and b.kind in ('success', 'fail')) as last_beat_at,
       (select ${ms(sql, 'min(o.created_at)')} from outbox o where o.done_at is null
@@ -129,7 +128,7 @@ export async function monitorHistories(
     from monitors w cross join lateral (
       select coalesce(json_agg(json_build_array(l.kind, ${ms(sql, 'l.began_at')},
           ${ms(sql, 'l.ended_at')}))
-          filter (where l.ended_at is null or l.ended_at > ${since}), '[]') as ledger,
+          filter (where l.ended_at is null or l.ended_at > ${new Date(from)}), '[]') as ledger,
         ${ms(
           sql,
           `greatest(w.edited_at, max(l.ended_at) filter (where l.kind = 'unknown'
@@ -144,7 +143,7 @@ export async function monitorHistories(
           ${ms(sql, 'i.resolved_at')},
           case when i.resolved_at is null then ${ms(sql, 'i.confirmed_at')} end, i.id))
           filter (where i.resolved_at is null
-            or (i.resolved_at > ${since} and i.confirmed_at is not null)), '[]') as incidents,
+            or (i.resolved_at > ${new Date(from)} and i.confirmed_at is not null)), '[]') as incidents,
         ${ms(sql, 'max(i.resolved_at)')} as last_resolved_at
       from incidents i where i.monitor_id = w.id) i
     where w.organisation_id = ${organisation} and ${among(sql, monitors)}`;
@@ -206,10 +205,11 @@ function historyFrom(row: Row & Newest, now: number): MonitorHistory {
     last_resolved_at,
     last_gap_ended_at,
     resumed_at,
+    created_at,
+    paused_at,
   } = row;
   const of = (wanted: 'paused' | 'unknown'): Stretch[] =>
     row.ledger.flatMap(([kind, from, to]) => (kind === wanted ? [[from, to]] : []));
-  const paused_at = row.paused_at?.getTime() ?? null;
   const [unknown, open] = [of('unknown'), row.incidents.find(([, to]) => to === null)];
   return {
     id,
@@ -221,7 +221,7 @@ function historyFrom(row: Row & Newest, now: number): MonitorHistory {
     last_resolved_at,
     last_gap_ended_at,
     resumed_at,
-    created_at: row.created_at.getTime(),
+    created_at,
     paused_at,
     // The monitor's row has a pause before the ledger does.
     paused: lasting(paused_at === null ? of('paused') : [...of('paused'), [paused_at, null]], now),
@@ -339,7 +339,7 @@ function version(sql: Queryable) {
 
 /**
  * Times written by the database's clock have fractions of a millisecond, which are dropped wherever
- * they are read as a Date.
+ * a moment is read.
  */
 function whole(sql: Queryable, column: string) {
   return ms(sql, `date_trunc('milliseconds', ${column})`);

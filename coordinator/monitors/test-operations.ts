@@ -107,7 +107,7 @@ function testJson(id: string, { asked, answers, over }: TestRunState): Test {
     asked,
     answers: answers.map(({ at, cause, phases, evidence, ...rest }) => ({
       ...rest,
-      at: new Date(at),
+      at,
       cause: cause === null ? null : causeSentence(cause),
       phases,
       evidence,

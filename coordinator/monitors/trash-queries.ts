@@ -114,7 +114,7 @@ export type DeletedMonitor = {
   readonly type: string;
   readonly target: string;
   readonly external_id: string | null;
-  readonly deleted_at: Date;
+  readonly deleted_at: number;
   readonly deleted_by: string;
 };
 
@@ -257,7 +257,7 @@ async function announceRestored(
   ids: readonly string[],
 ): Promise<void> {
   const monitors = await sql<
-    { id: string; partition: number; unchecked_since: Date; is_paused: boolean }[]
+    { id: string; partition: number; unchecked_since: number; is_paused: boolean }[]
   >`
     select m.id, m.partition, coalesce(m.paused_at, d.deleted_at) as unchecked_since,
       m.paused_at is not null as is_paused
@@ -270,7 +270,7 @@ async function announceRestored(
       id,
       partition,
       change: 'restored',
-      restored: { unchecked_since: unchecked_since.getTime(), is_paused },
+      restored: { unchecked_since, is_paused },
     })),
   );
   const tokens = await sql<{ key: string }[]>`
@@ -320,10 +320,10 @@ export function purgeOrganisation(
 }
 
 /** Some of those whose time in the trash is over. */
-export function purgeOld(sql: Queryable, before: Date, limit: number): Promise<number> {
+export function purgeOld(sql: Queryable, before: number, limit: number): Promise<number> {
   return purge(
     sql,
-    sql`select monitor_id from deleted_monitors where deleted_at < ${before}
+    sql`select monitor_id from deleted_monitors where deleted_at < ${new Date(before)}
       order by deleted_at limit ${limit}`,
   );
 }

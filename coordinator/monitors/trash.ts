@@ -41,7 +41,7 @@ export const listDeletedMonitors = handle(trashApi.listDeletedMonitors)(
       ({ key: _, deleted_at, ...row }) => ({
         ...row,
         deleted_at,
-        deleted_for_ever_at: new Date(deleted_at.getTime() + trashMs),
+        deleted_for_ever_at: deleted_at + trashMs,
       }),
     ),
 );

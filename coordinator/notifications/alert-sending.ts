@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Log } from '../../shared/base/log.ts';
-import type { Clock } from '../../shared/base/time.ts';
+import { type Clock, isoText } from '../../shared/base/time.ts';
 import type { Queryable } from '../database/connect.ts';
 import { jsonText } from '../database/sql.ts';
 import { type Answered, usualPauses, type Verdict } from '../deliveries/model.ts';
@@ -35,7 +35,7 @@ export type ClaimedMessage = {
   /** The receiver's name for the first message of the thread. */
   readonly thread_reference: string | null;
   readonly told: unknown;
-  readonly due_at: Date;
+  readonly due_at: number;
   readonly channel_kind: string;
   readonly config: { readonly [name: string]: string };
   readonly secrets: Uint8Array | null;
@@ -141,7 +141,7 @@ export function alertKind(deps: AlertDependencies): Kind<ClaimedMessage> {
     tables: (sql) => sql`join channels h on h.id = d.channel_id`,
     attempt: async (message) => {
       const answered = await answerTo(message);
-      const late = clock.now() - message.due_at.getTime();
+      const late = clock.now() - message.due_at;
       figures.told(message.channel_kind, answered.verdict.is, late);
       return answered;
     },
@@ -194,8 +194,8 @@ export function classOf(answer: SendOutcome): {
 
 type DeliveringRow = {
   readonly id: string;
-  readonly failing_since: Date | null;
-  readonly refused_at: Date | null;
+  readonly failing_since: number | null;
+  readonly refused_at: number | null;
 };
 
 /** The delivery state of these channels, locked until the transaction ends. */
@@ -211,20 +211,19 @@ async function writeDelivering(
   channels: readonly DeliveringRow[],
   byChannel: ReadonlyMap<string, readonly Outcome[]>,
 ): Promise<void> {
-  const text = (at: number | null) => (at === null ? null : new Date(at).toISOString());
   const rows = channels.map(({ id, failing_since, refused_at }) => {
     const own = byChannel.get(id) ?? [];
     const before = {
-      failing_since: failing_since?.getTime() ?? null,
-      refused_at: refused_at?.getTime() ?? null,
+      failing_since,
+      refused_at,
     };
     const after = own.reduce((so, { state, at }) => afterAttempt(so, verdictOf(state), at), before);
     return {
       id,
-      failing_since: text(after.failing_since),
-      refused_at: text(after.refused_at),
+      failing_since: isoText(after.failing_since),
+      refused_at: isoText(after.refused_at),
       failure: own.at(-1)?.words ?? null,
-      delivered_at: text(own.findLast(({ state }) => state === 'delivered')?.at ?? null),
+      delivered_at: isoText(own.findLast(({ state }) => state === 'delivered')?.at ?? null),
     };
   });
   await sql`

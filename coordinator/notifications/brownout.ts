@@ -21,7 +21,7 @@ export async function ratesOf(
     episodes.map(({ key, partition, since }) => ({
       key,
       partition,
-      from: since.getTime(),
+      from: since,
       to: now + 1,
     })),
   );
@@ -39,7 +39,7 @@ type Episode = {
   readonly partition: number;
   readonly type: string;
   readonly time_zone: string;
-  readonly since: Date;
+  readonly since: number;
   readonly causes: readonly (Cause | null)[];
 };
 
@@ -73,7 +73,7 @@ function rateWords(
   });
   const what = type === 'https' ? 'requests' : 'checks';
   const passed = judged.length - failed.length;
-  return `answers ${passed} of ${judged.length} ${what}, ${failures.join(', ')}, since ${localClock(since.getTime(), time_zone)} (${time_zone})`;
+  return `answers ${passed} of ${judged.length} ${what}, ${failures.join(', ')}, since ${localClock(since, time_zone)} (${time_zone})`;
 }
 
 /** Of a status, only that: what was expected is no news here. */

@@ -179,7 +179,7 @@ export async function askByMail(
   address: string,
 ): Promise<void> {
   refuseWithoutMail(door.mail);
-  if ((await countMailsTo(sql, 'channel', address, new Date(now - dayMs))) >= maxToOne)
+  if ((await countMailsTo(sql, 'channel', address, now - dayMs)) >= maxToOne)
     throw new Refusal(
       'channel_test_limit',
       {
@@ -188,13 +188,12 @@ export async function askByMail(
       { waitS: dayMs / 1000 },
     );
   await countTry(sql, organisation.id, now);
-  const at = new Date(now);
-  await wantVerification(sql, channel, { at, until: new Date(now + verificationMs) });
+  await wantVerification(sql, channel, { at: now, until: now + verificationMs });
   await postMail(sql, {
     kind: 'channel',
     recipient: address,
     about: { channel },
-    at,
+    at: now,
   });
 }
 
@@ -218,13 +217,7 @@ export function channelJson(
     verified: row.verified_at !== null,
     unsubscribed: row.unsubscribed_at !== null,
     owner: row.owner_email,
-    delivering: isDelivering(
-      {
-        failing_since: row.failing_since?.getTime() ?? null,
-        refused_at: row.refused_at?.getTime() ?? null,
-      },
-      now,
-    ),
+    delivering: isDelivering(row, now),
   };
 }
 
@@ -289,7 +282,7 @@ export const createChannel = handle(api.createChannel)({
       kind: input.kind,
       config: open,
       organisation: organisation.id,
-      verified_at: isKnown ? new Date(now) : null,
+      verified_at: isKnown ? now : null,
       name:
         input.name === null ? (input.kind === 'email' ? address : kindName) : nameFrom(input.name),
       secrets: await sealChannel(atRest, sql, id, secrets),
@@ -395,7 +388,7 @@ export const deleteChannel = handle(api.deleteChannel)(async (context, { channel
   const { sql, organisation, now, note } = context;
   const channel = await channelById(sql, organisation.id, id, now);
   refuseUnlessTheirs(context, channel.user_id);
-  await remove(sql, organisation.id, id, new Date(now));
+  await remove(sql, organisation.id, id, now);
   note({ before: { kind: channel.kind, name: channel.name } });
 });
 
@@ -485,9 +478,9 @@ export const updateChannel = handle(api.updateChannel)(async (context, input) =>
       organisation: organisation.id,
       secrets: await sealChannel(atRest, sql, before.id, secrets),
       host: channels.host(before.kind, config),
-      verified_at: isMoved ? (mustAsk ? null : new Date(now)) : before.verified_at,
+      verified_at: isMoved ? (mustAsk ? null : now) : before.verified_at,
     },
-    new Date(now),
+    now,
   );
   if (mustAsk) await askByMail(context, before.id, config.address ?? '');
   note({

@@ -1,5 +1,5 @@
 import { newId } from '../../shared/base/crypto.ts';
-import type { Clock, Interval } from '../../shared/base/time.ts';
+import { type Clock, type Interval, isoText } from '../../shared/base/time.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
 import { inTransaction, jsonText } from '../database/sql.ts';
 import { continentsOf, sidesOf } from '../incidents/writes.ts';
@@ -284,7 +284,7 @@ async function readRound(
   const since = now - flappingMemoryMs;
   const beginnings = steps.filter(({ event }) => !ends.includes(event));
   // For incidents that are over, mutes and maintenance count as they were at the end.
-  const earliest = Math.min(now, ...beginnings.map(({ resolved_at }) => time(resolved_at) ?? now));
+  const earliest = Math.min(now, ...beginnings.map(({ resolved_at }) => resolved_at ?? now));
   const monitors = monitorsOf([...beginnings, ...warned]);
   const covers = await coverOfMonitors(sql, monitors, {
     from: earliest - 1,
@@ -312,14 +312,8 @@ async function readRound(
     mutes,
     downs,
     rates,
-    lastDown: new Map(
-      outages.map(({ monitor_id, confirmed_at }) => [monitor_id, confirmed_at.getTime()]),
-    ),
+    lastDown: new Map(outages.map(({ monitor_id, confirmed_at }) => [monitor_id, confirmed_at])),
   };
-}
-
-function time(at: Date | null): number | null {
-  return at?.getTime() ?? null;
 }
 
 /** How long an "up" waits before it checks again whether its "down" is still being sent. */
@@ -405,11 +399,10 @@ function sortOutWarnings(
 }
 
 function outcomeOfWarning(
-  { event, due_at, monitor_id }: WarningStep,
+  { event, due_at: at, monitor_id }: WarningStep,
   channel: ComposedChannel,
   round: Round,
 ): StepOutcome {
-  const at = due_at.getTime();
   return decideStep(
     { event, due_at: at, not_before: at },
     {
@@ -435,19 +428,18 @@ function mutesOn(
 }
 
 function outcomeOfStep(step: WaitingStep, channel: ComposedChannel, round: Round): StepOutcome {
-  const { monitor_id, event, flapping } = step;
-  const due_at = step.due_at.getTime();
+  const { monitor_id, event, flapping, due_at } = step;
   // A deleted monitor took its incidents along, so they are over.
   const isEnd = ends.includes(event);
   // The recipient got no message by then, so there is nothing left to say.
-  const ended_at = step.started_at === null ? due_at - (isEnd ? 0 : 1) : time(step.resolved_at);
+  const ended_at = step.started_at === null ? due_at - (isEnd ? 0 : 1) : step.resolved_at;
   return decideStep(
-    { event, due_at, not_before: step.look_at.getTime() },
+    { event, due_at, not_before: step.look_at },
     {
       incident: {
-        confirmed_at: time(step.confirmed_at) ?? due_at,
+        confirmed_at: step.confirmed_at ?? due_at,
         ended_at,
-        acknowledged_at: time(step.acknowledged_at),
+        acknowledged_at: step.acknowledged_at,
       },
       channel: { shut: disabledReasonOf(channel), delay_s: channel.delay_s, hours: channel.hours },
       cover: round.covers.get(monitor_id) ?? [],
@@ -493,9 +485,9 @@ function beginningOf(step: WaitingStep, { downs }: Round): DownMessage | undefin
 
 function bucketOf({ bucket_full_at, gathering_since, gathered_at }: ComposedChannel): Bucket {
   return {
-    fullAt: bucket_full_at.getTime(),
-    since: gathering_since?.getTime() ?? null,
-    newest: gathered_at?.getTime() ?? null,
+    fullAt: bucket_full_at,
+    since: gathering_since,
+    newest: gathered_at,
   };
 }
 
@@ -545,8 +537,8 @@ function waitingSteps(
 async function resolutionsOf(
   sql: Queryable,
   incidents: readonly string[],
-): Promise<ReadonlyMap<string, Date>> {
-  const rows = await sql<{ id: string; resolved_at: Date }[]>`
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await sql<{ id: string; resolved_at: number }[]>`
     select id, resolved_at from incidents where id = any(${incidents}::uuid[])
       and resolved_at is not null`;
   return new Map(rows.map(({ id, resolved_at }) => [id, resolved_at]));
@@ -731,12 +723,11 @@ async function writeBuckets(
   buckets: readonly { readonly id: string; readonly bucket: Bucket }[],
 ): Promise<void> {
   if (buckets.length === 0) return;
-  const text = (at: number | null) => (at === null ? null : new Date(at).toISOString());
   const rows = buckets.map(({ id, bucket: { fullAt, since, newest } }) => ({
     id,
-    full_at: text(fullAt),
-    since: text(since),
-    newest: text(newest),
+    full_at: isoText(fullAt),
+    since: isoText(since),
+    newest: isoText(newest),
   }));
   await sql`update channels c
     set bucket_full_at = b.full_at, gathering_since = b.since, gathered_at = b.newest

@@ -35,13 +35,13 @@ export function createOwnerFallback({ sql, clock, log, hasMail }: Dependencies):
     inTransaction(sql, async (transaction) => {
       const found = await undeliveredDowns(transaction, now - lastResortMs, most);
       const undelivered = found.filter(({ first_told_at }) =>
-        isLastResort({ first_told_at: first_told_at.getTime(), delivered: false }, now),
+        isLastResort({ first_told_at, delivered: false }, now),
       );
       const byOrganisation = [
         ...Map.groupBy(undelivered, ({ organisation_id }) => organisation_id),
       ].flatMap(([organisation, downs]) => {
         const gathered = gather(
-          { ...fullBucket, fullAt: downs[0]?.full_at.getTime() ?? 0 },
+          { ...fullBucket, fullAt: downs[0]?.full_at ?? 0 },
           { now, more: true },
         );
         // What may not leave at once waits for the next tick, and leaves together.
@@ -56,7 +56,6 @@ export function createOwnerFallback({ sql, clock, log, hasMail }: Dependencies):
             byOrganisation.map(({ organisation }) => organisation),
           )
         : new Map<string, readonly string[]>();
-      const at = new Date(now);
       const mailed = (organisation: string) => owners.get(organisation) ?? [];
       const written = await writeLastResorts(
         transaction,
@@ -81,7 +80,7 @@ export function createOwnerFallback({ sql, clock, log, hasMail }: Dependencies):
                 names: own.slice(0, 20).map(({ monitor_name }) => monitor_name),
                 count: own.length,
               },
-              at,
+              at: now,
             }),
           );
         }),
@@ -92,16 +91,8 @@ export function createOwnerFallback({ sql, clock, log, hasMail }: Dependencies):
 
   const mailFailingChannels = (now: number): Promise<number> =>
     inTransaction(sql, async (transaction) => {
-      const failing = (await failingChannels(transaction, most)).filter(
-        ({ failing_since, refused_at, owners_told_at }) =>
-          isOwnerNotificationDue(
-            {
-              failing_since: failing_since?.getTime() ?? null,
-              refused_at: refused_at?.getTime() ?? null,
-              owners_told_at: owners_told_at?.getTime() ?? null,
-            },
-            now,
-          ),
+      const failing = (await failingChannels(transaction, most)).filter((channel) =>
+        isOwnerNotificationDue(channel, now),
       );
       if (failing.length === 0) return 0;
       const owners = await ownersOf(transaction, [
@@ -115,7 +106,7 @@ export function createOwnerFallback({ sql, clock, log, hasMail }: Dependencies):
               kind: 'not-delivering',
               recipient,
               about: { channel: id, name, failure: failure ?? '' },
-              at: new Date(now),
+              at: now,
             }),
           ),
         ),
@@ -148,7 +139,7 @@ export function createOwnerFallback({ sql, clock, log, hasMail }: Dependencies):
               kind: 'private-probe',
               recipient,
               about: { message },
-              at: new Date(now),
+              at: now,
             }),
           ),
         ),
@@ -180,8 +171,8 @@ export type UndeliveredDown = {
   readonly incident: string;
   readonly organisation_id: string;
   readonly monitor_name: string;
-  readonly first_told_at: Date;
-  readonly full_at: Date;
+  readonly first_told_at: number;
+  readonly full_at: number;
 };
 
 /**
@@ -261,9 +252,9 @@ export type FailingChannel = {
   readonly organisation_id: string;
   readonly name: string;
   readonly failure: string | null;
-  readonly failing_since: Date | null;
-  readonly refused_at: Date | null;
-  readonly owners_told_at: Date | null;
+  readonly failing_since: number | null;
+  readonly refused_at: number | null;
+  readonly owners_told_at: number | null;
 };
 
 /** Channels that failed or refused last; rows are locked. */

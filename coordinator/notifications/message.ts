@@ -109,8 +109,7 @@ type Said = Item & {
  * message of. The deliverer makes it from stored rows; a kind escapes, shortens and colours it for
  * its medium. Names, targets and causes are data of others: no text here carries markup.
  *
- * Every instant is in whole milliseconds since 1970 (UTC), as everywhere in the core; none is a
- * Date.
+ * Every instant is in whole milliseconds since 1970 (UTC), as everywhere inside.
  */
 export const notifiedEvents = [
   'down',
@@ -272,7 +271,7 @@ export function contentOf(
     others_down: { count: others.length, names: others.slice(0, maxNames).map(({ name }) => name) },
     organisation: around.organisation,
     time_zone: around.time_zone,
-    at: Math.min(...items.map(({ step }) => step.due_at.getTime())),
+    at: Math.min(...items.map(({ step }) => step.due_at)),
     thread: { over: around.over },
   };
 }
@@ -442,8 +441,8 @@ export function leavingOf(
   const cause = isGone ? (before?.cause ?? 'it failed') : (as.rate ?? causeWords(step));
   const name = step.monitor_name ?? before?.name ?? 'A deleted monitor';
   const group = step.monitor_name === null ? (before?.group ?? null) : step.group_name;
-  const started_at = step.started_at?.getTime() ?? before?.started_at ?? step.due_at.getTime();
-  const resolved_at = isGone ? step.due_at.getTime() : (step.resolved_at?.getTime() ?? null);
+  const started_at = step.started_at ?? before?.started_at ?? step.due_at;
+  const resolved_at = isGone ? step.due_at : step.resolved_at;
   const item = { event, thread, group, cause, name, monitor_id: step.monitor_id, started_at };
   return {
     ...item,
@@ -477,7 +476,7 @@ export function leavingOf(
           : step.type === 'heartbeat'
             ? null
             : step.target,
-      confirmed_at: step.confirmed_at?.getTime() ?? before?.confirmed_at ?? null,
+      confirmed_at: step.confirmed_at ?? before?.confirmed_at ?? null,
       seen_from: isGone
         ? (before?.seen_from ?? null)
         : isOfJob
@@ -497,7 +496,7 @@ export function leavingOf(
 const lateAfter = 120_000;
 
 function lateness(step: WaitingStep, resolved_at: number | null, waited: boolean): Said['late'] {
-  const known = step.created_at.getTime();
+  const known = step.created_at;
   const isLate = resolved_at !== null && known - resolved_at > lateAfter;
   return isLate || waited ? { learned_at: isLate ? known : null } : null;
 }
@@ -559,9 +558,9 @@ export type ComposedChannel = {
   readonly delay_s: number;
   readonly reminder_s: number | null;
   readonly hours: Hours | null;
-  readonly bucket_full_at: Date;
-  readonly gathering_since: Date | null;
-  readonly gathered_at: Date | null;
+  readonly bucket_full_at: number;
+  readonly gathering_since: number | null;
+  readonly gathered_at: number | null;
 };
 
 export type WaitingStep = {
@@ -572,17 +571,17 @@ export type WaitingStep = {
   readonly incident_id: string;
   readonly event: StepEvent;
   readonly seq: number;
-  readonly due_at: Date;
-  readonly look_at: Date;
+  readonly due_at: number;
+  readonly look_at: number;
   /** When its alert became known to be due. */
-  readonly created_at: Date;
+  readonly created_at: number;
   readonly flapping: Flapping;
   readonly held_by: HeldBy | null;
   /** Null once the monitor, and its incidents with it, was deleted. */
-  readonly started_at: Date | null;
-  readonly confirmed_at: Date | null;
-  readonly resolved_at: Date | null;
-  readonly acknowledged_at: Date | null;
+  readonly started_at: number | null;
+  readonly confirmed_at: number | null;
+  readonly resolved_at: number | null;
+  readonly acknowledged_at: number | null;
   readonly acknowledged_as: string | null;
   readonly cause: Cause | null;
   readonly scope: string | null;

@@ -18,11 +18,11 @@ export function muteEnd(sql: Queryable) {
 }
 
 /** The mute of an organisation, if there is one; also for statements. */
-export function muteOf(sql: Queryable, organisation: string, at: Date) {
-  return sql<{ readonly until: Date; readonly by: string | null }[]>`
+export function muteOf(sql: Queryable, organisation: string, at: number) {
+  return sql<{ readonly until: number; readonly by: string | null }[]>`
   select u.until, ${byName(sql)} as by from mutes u left join users p on p.id = u.muted_by
   where u.organisation_id = ${organisation} and u.monitor_id is null and u.ended_at is null
-    and u.until > ${at}
+    and u.until > ${new Date(at)}
   order by u.until desc limit 1`;
 }
 
@@ -31,12 +31,12 @@ function byName(sql: Queryable) {
 }
 
 /** Of a mute that lasts until someone ends it. */
-const never = new Date('9999-01-01T00:00:00Z');
+const never = Date.parse('9999-01-01T00:00:00Z');
 
 export type MonitorMute = {
   readonly monitor: string;
   /** Null: until someone ends it, or the outage is resolved. */
-  readonly until: Date | null;
+  readonly until: number | null;
   readonly until_resolved: boolean;
   readonly by: string | null;
 };
@@ -44,18 +44,18 @@ export type MonitorMute = {
 /** Of a monitor `m`, in a statement; `until` in milliseconds. */
 export type MuteColumn = Omit<MonitorMute, 'monitor' | 'until'> & { readonly until: number | null };
 
-export function muteColumn(sql: Queryable, at: Date) {
+export function muteColumn(sql: Queryable, at: number) {
   return sql`(
-  select json_build_object('until', case when u.until < ${never} then ${ms(sql, 'u.until')} end,
+  select json_build_object('until', case when u.until < ${new Date(never)} then ${ms(sql, 'u.until')} end,
     'until_resolved', u.until_resolved, 'by', ${byName(sql)})
   ${ofMutedMonitors(sql, at)} and u.monitor_id = m.id limit 1) as muted`;
 }
 
 /** Of those that mute a monitor now; there is at most one of each. */
-function ofMutedMonitors(sql: Queryable, at: Date) {
+function ofMutedMonitors(sql: Queryable, at: number) {
   return sql`
   from mutes u left join users p on p.id = u.muted_by
-  where u.until > ${at} and u.ended_at is null and ${muteEnd(sql)} > ${at}`;
+  where u.until > ${new Date(at)} and u.ended_at is null and ${muteEnd(sql)} > ${new Date(at)}`;
 }
 
 /** Those of these monitors that are muted by themselves. */
@@ -63,9 +63,9 @@ export async function monitorMutes(
   sql: Queryable,
   organisation: string,
   monitors: readonly string[],
-  at: Date,
+  at: number,
 ): Promise<readonly MonitorMute[]> {
-  const rows = await sql<(MonitorMute & { readonly until: Date })[]>`
+  const rows = await sql<(MonitorMute & { readonly until: number })[]>`
     select u.monitor_id as monitor, u.until, u.until_resolved, ${byName(sql)} as by
     ${ofMutedMonitors(sql, at)} and u.organisation_id = ${organisation}
       and u.monitor_id = any(${monitors}::uuid[])`;
@@ -78,20 +78,19 @@ export async function mutesOf(
   { organisations, monitors }: { organisations: readonly string[]; monitors: readonly string[] },
   since: number,
 ): Promise<ReadonlyMap<string, readonly Interval[]>> {
-  const rows = await sql<{ of: string; from: Date; to: Date }[]>`
+  const rows = await sql<{ of: string; from: number; to: number }[]>`
     select coalesce(u.monitor_id, u.organisation_id) as of, u.began_at as from,
       ${muteEnd(sql)} as to
     from mutes u where u.organisation_id = any(${organisations}::uuid[])
       and (u.monitor_id is null or u.monitor_id = any(${monitors}::uuid[]))
       and u.until > ${new Date(since)}`;
-  const spans = rows.map(({ of, from, to }) => ({ of, from: from.getTime(), to: to.getTime() }));
-  return Map.groupBy(spans, ({ of }) => of);
+  return Map.groupBy(rows, ({ of }) => of);
 }
 
 /** The newest mute of each of these monitors. `ended_at`: null until someone ends or replaces it. */
 export function newestMutes(sql: Queryable, organisation: string, monitors: readonly string[]) {
   return sql<
-    { readonly monitor: string; readonly began_at: Date; readonly ended_at: Date | null }[]
+    { readonly monitor: string; readonly began_at: number; readonly ended_at: number | null }[]
   >`
   select distinct on (monitor_id) monitor_id as monitor, began_at, ended_at from mutes
   where organisation_id = ${organisation} and monitor_id = any(${monitors}::uuid[])
@@ -105,16 +104,16 @@ export function newestMutes(sql: Queryable, organisation: string, monitors: read
 export async function endMute(
   sql: Queryable,
   organisation: string,
-  at: Date,
+  at: number,
   monitors: readonly string[] | null = null,
 ): Promise<void> {
-  await sql`update mutes set ended_at = ${at}, until = ${at}
+  await sql`update mutes set ended_at = ${new Date(at)}, until = ${new Date(at)}
     where organisation_id = ${organisation} and ${ofMonitors(sql, monitors)}
-      and ended_at is null and until > ${at}`;
-  await sql`update alert_steps set look_at = ${at} where organisation_id = ${organisation}
+      and ended_at is null and until > ${new Date(at)}`;
+  await sql`update alert_steps set look_at = ${new Date(at)} where organisation_id = ${organisation}
     ${monitors === null ? sql`` : sql`and ${ofMonitors(sql, monitors)}`}
     and state = 'held' and holds -> -1 ->> 0 = 'mute'
-    and look_at > ${at}`;
+    and look_at > ${new Date(at)}`;
 }
 
 function ofMonitors(sql: Queryable, monitors: readonly string[] | null) {
@@ -124,16 +123,16 @@ function ofMonitors(sql: Queryable, monitors: readonly string[] | null) {
 type NewMute = {
   readonly organisation: string;
   readonly user: string | null;
-  readonly at: Date;
+  readonly at: number;
 };
 
 export async function beginMute(
   sql: Queryable,
-  { organisation, user, at, until }: NewMute & { readonly until: Date },
+  { organisation, user, at, until }: NewMute & { readonly until: number },
 ): Promise<void> {
   await endMute(sql, organisation, at);
   await sql`insert into mutes (id, organisation_id, began_at, until, muted_by)
-    values (${newId()}, ${organisation}, ${at}, ${until}, ${user})`;
+    values (${newId()}, ${organisation}, ${new Date(at)}, ${new Date(until)}, ${user})`;
 }
 
 export async function muteMonitors(
@@ -150,6 +149,6 @@ export async function muteMonitors(
   for (const { monitor, until, until_resolved } of mutes)
     await sql`
       insert into mutes (id, organisation_id, monitor_id, began_at, until, until_resolved, muted_by)
-      values (${newId()}, ${organisation}, ${monitor}, ${at}, ${until ?? never}, ${until_resolved},
+      values (${newId()}, ${organisation}, ${monitor}, ${new Date(at)}, ${new Date(until ?? never)}, ${until_resolved},
         ${user})`;
 }

@@ -43,7 +43,7 @@ export async function waysOf(
   incidents: readonly DownOfIncident[],
 ): Promise<IncidentWay[]> {
   const moments = incidents.flatMap(({ down_due_at }) =>
-    down_due_at === null ? [] : [down_due_at.getTime()],
+    down_due_at === null ? [] : [down_due_at],
   );
   if (moments.length === 0) return incidents.map((incident) => ({ incident, covered: false }));
   const range = { from: Math.min(...moments) - 1, to: Math.max(...moments) + 1 };
@@ -53,7 +53,7 @@ export async function waysOf(
     range,
   );
   return incidents.map((incident) => {
-    const due = incident.down_due_at?.getTime() ?? 0;
+    const due = incident.down_due_at ?? 0;
     return {
       incident,
       covered: (covers.get(incident.monitor_id) ?? []).some(
@@ -68,7 +68,6 @@ export function storyOfChannel(
   channel: Omit<ChannelRow, 'p95_ms'>,
   steps: readonly StepRow[],
 ) {
-  const time = (at: Date | null): number | null => at?.getTime() ?? null;
   const state = incident.down_state;
   const way: NotificationProgress = {
     channel: {
@@ -89,20 +88,20 @@ export function storyOfChannel(
         { id: incident.monitor_id, group: incident.group_id },
       ),
     },
-    incident: { confirmed_at: time(incident.confirmed_at), ended_at: time(incident.resolved_at) },
+    incident: { confirmed_at: incident.confirmed_at, ended_at: incident.resolved_at },
     down: {
       state: state === null ? 'none' : state === 'sent' ? 'due' : state,
-      due_at: time(incident.down_due_at),
+      due_at: incident.down_due_at,
       covered,
     },
     steps: steps.map(({ due_at, created_at, settled_at, ...step }) => ({
       ...step,
-      due_at: due_at.getTime(),
-      created_at: created_at.getTime(),
-      settled_at: time(settled_at),
+      due_at,
+      created_at,
+      settled_at,
     })),
   };
-  return storyOf(way).map(({ at, text }) => ({ at: at === null ? null : new Date(at), text }));
+  return storyOf(way);
 }
 
 /** Messages of one incident that are listed. */
@@ -171,7 +170,7 @@ function tookOf(steps: readonly StepRow[]): number | null {
   if (delivered === undefined || settled === null) return null;
   return Math.max(
     0,
-    settled - Math.max(delivered.due_at.getTime(), ...delivered.holds.map(([, , until]) => until)),
+    settled - Math.max(delivered.due_at, ...delivered.holds.map(([, , until]) => until)),
   );
 }
 
@@ -226,11 +225,7 @@ export const acknowledgeByLink = handle(contract.acknowledgeByLink)(async (conte
 
 export const showConfirmation = handle(contract.showConfirmation)(
   async ({ sql, now, with: { accountSecrets } }, { secret }) => {
-    const asked = await askedMailbox(
-      sql,
-      await accountSecrets.fingerprint('channel', secret),
-      new Date(now),
-    );
+    const asked = await askedMailbox(sql, await accountSecrets.fingerprint('channel', secret), now);
     if (!asked) throw deadLink();
     return asked;
   },
@@ -241,7 +236,7 @@ export const confirmChannel = handle(contract.confirmChannel)(
     const channel = await verifyChannel(
       sql,
       await accountSecrets.fingerprint('channel', secret),
-      new Date(now),
+      now,
     );
     if (!channel) throw deadLink();
     note({ organisation: channel.organisation_id });
@@ -267,15 +262,13 @@ export const unsubscribe = handle(contract.unsubscribe)(async (context, { secret
   } = await messageOf(context, 'unsubscribe', secret);
   if (address === null) throw deadLink();
   note({ organisation });
-  const isNew = await suppress(sql, organisation, address, new Date(now));
+  const isNew = await suppress(sql, organisation, address, now);
   if (isNew && instruments.door.mail) {
     const owners = (await ownersOf(sql, [organisation])).get(organisation) ?? [];
     const about = { organisation: name, address };
     await postMails(
       sql,
-      owners.map(
-        (recipient) => ({ kind: 'unsubscribed', recipient, about, at: new Date(now) }) as const,
-      ),
+      owners.map((recipient) => ({ kind: 'unsubscribed', recipient, about, at: now }) as const),
     );
   }
   return { address };
@@ -307,7 +300,7 @@ export function messageJson({
     })),
     attempts: attempts.map(({ at, ...attempt }) => ({
       ...attempt,
-      at: new Date(at),
+      at,
     })),
   };
 }
@@ -395,7 +388,7 @@ export const listRecipients = handle(contract.listRecipients)(
 );
 
 export const showMute = handle(api.showMute)(async ({ sql, organisation, now }) => {
-  const [mute] = await muteOf(sql, organisation.id, new Date(now));
+  const [mute] = await muteOf(sql, organisation.id, now);
   return { until: mute?.until ?? null, by: mute?.by ?? null };
 });
 
@@ -405,14 +398,14 @@ export const muteAlerts = handle(api.muteAlerts)(async (context, { minutes }) =>
   await beginMute(sql, {
     organisation: organisation.id,
     user: caller.user,
-    at: new Date(now),
-    until: new Date(now + muteFrom(minutes) * 60_000),
+    at: now,
+    until: now + muteFrom(minutes) * 60_000,
   });
   return showMute(context, {});
 });
 
 export const unmuteAlerts = handle(api.unmuteAlerts)(async (context) => {
-  await endMute(context.sql, context.organisation.id, new Date(context.now));
+  await endMute(context.sql, context.organisation.id, context.now);
   return showMute(context, {});
 });
 
@@ -466,5 +459,5 @@ function linesOfWarning({
     { at: started_at, text: `Warning first seen: ${cause}` },
     { at: confirmed_at, text: 'Warning confirmed. It does not count as downtime.' },
     { at: resolved_at, text: 'Warning over' },
-  ].flatMap(({ at, text }) => (at === null ? [] : [{ at: new Date(at), text }]));
+  ].flatMap(({ at, text }) => (at === null ? [] : [{ at, text }]));
 }

@@ -25,7 +25,7 @@ type DueEvent = {
   readonly monitor_id: string;
   readonly incident_id: string;
   readonly event: 'down' | 'up' | 'closed' | 'was_down';
-  readonly due_at: Date;
+  readonly due_at: number;
 };
 
 type PlannedChannel = {
@@ -202,8 +202,8 @@ function groupsOfMonitors(
 type StoredOutage = {
   readonly monitor_id: string;
   readonly incident: string;
-  readonly confirmed_at: Date;
-  readonly resolved_at: Date | null;
+  readonly confirmed_at: number;
+  readonly resolved_at: number | null;
 };
 
 /** Outages of these monitors whose "down" became due, confirmed after this, in order of time. */
@@ -225,8 +225,8 @@ function flappingOfEach(outages: readonly StoredOutage[]): ReadonlyMap<string, F
     [...Map.groupBy(outages, ({ monitor_id }) => monitor_id).values()].flatMap((own) => {
       const times = own.map(({ incident, confirmed_at, resolved_at }) => ({
         incident,
-        confirmed_at: confirmed_at.getTime(),
-        resolved_at: resolved_at?.getTime() ?? null,
+        confirmed_at,
+        resolved_at,
       }));
       return times.map(
         ({ incident }, index) => [incident, flappingOf(times.slice(0, index + 1))] as const,
@@ -281,7 +281,7 @@ function baseOf({ organisation_id, monitor_id, incident_id, due_at }: DueEvent |
     organisation: organisation_id,
     monitor: monitor_id,
     incident: incident_id,
-    due_at: due_at.getTime(),
+    due_at,
   };
 }
 

@@ -23,8 +23,8 @@ export type ChannelRow = {
   readonly config: { readonly [name: string]: string };
   readonly secrets: Uint8Array | null;
   readonly enabled: boolean;
-  readonly verified_at: Date | null;
-  readonly unsubscribed_at: Date | null;
+  readonly verified_at: number | null;
+  readonly unsubscribed_at: number | null;
   readonly covers: 'all' | 'chosen';
   readonly monitors: readonly string[];
   readonly groups: readonly string[];
@@ -32,12 +32,12 @@ export type ChannelRow = {
   readonly reminder_s: number | null;
   readonly hours: Hours | null;
   readonly warnings: boolean;
-  readonly created_at: Date;
-  readonly failing_since: Date | null;
-  readonly refused_at: Date | null;
+  readonly created_at: number;
+  readonly failing_since: number | null;
+  readonly refused_at: number | null;
   readonly failure: string | null;
-  readonly last_delivered_at: Date | null;
-  readonly deleted_at: Date | null;
+  readonly last_delivered_at: number | null;
+  readonly deleted_at: number | null;
   /**
    * The 95th percentile of last week's messages, from the moment that nothing held them until
    * accepted; null when none was accepted.
@@ -198,7 +198,7 @@ async function writeChosen(
 export async function updateChannel(
   sql: Queryable,
   channel: ChannelWrite,
-  at: Date,
+  at: number,
 ): Promise<void> {
   await updateRows(
     sql,
@@ -222,10 +222,10 @@ export async function updateChannel(
 async function endWaiting(
   sql: Queryable,
   channels: ReturnType<Queryable>,
-  at: Date,
+  at: number,
 ): Promise<void> {
   await sql`
-    update deliveries m set state = 'failed', settled_at = ${at},
+    update deliveries m set state = 'failed', settled_at = ${new Date(at)},
       words = case when not c.enabled then 'The channel was turned off.'
         when c.unsubscribed_at is not null then 'The mailbox unsubscribed.'
         else 'The mailbox has not confirmed that it wants alerts.' end
@@ -236,9 +236,9 @@ async function endWaiting(
 /**
  * Held steps may now wait for something else, so they are decided again. Reminders keep their time.
  */
-async function askAgain(sql: Queryable, channel: string, at: Date): Promise<void> {
-  await sql`update alert_steps set look_at = ${at} where channel_id = ${channel} and state = 'held'
-    and event <> 'reminder' and look_at > ${at}`;
+async function askAgain(sql: Queryable, channel: string, at: number): Promise<void> {
+  await sql`update alert_steps set look_at = ${new Date(at)} where channel_id = ${channel} and state = 'held'
+    and event <> 'reminder' and look_at > ${new Date(at)}`;
 }
 
 /** The history of its notifications stays; its address and secrets are deleted. */
@@ -246,13 +246,13 @@ export async function deleteChannel(
   sql: Queryable,
   organisation: string,
   id: string,
-  at: Date,
+  at: number,
 ): Promise<void> {
   await sql`update channels
-    set deleted_at = ${at}, config = '{}', secrets = null, verification = null, enabled = false
+    set deleted_at = ${new Date(at)}, config = '{}', secrets = null, verification = null, enabled = false
     where id = ${id} and organisation_id = ${organisation}`;
   await sql`update deliveries
-    set state = 'failed', settled_at = ${at}, words = 'The channel was deleted.'
+    set state = 'failed', settled_at = ${new Date(at)}, words = 'The channel was deleted.'
     where channel_id = ${id} and state = 'waiting'`;
   await askAgain(sql, id, at);
 }
@@ -267,12 +267,12 @@ export async function insertFirstChannel(
     organisation,
     email,
     at,
-  }: { readonly organisation: string; readonly email: string; readonly at: Date },
+  }: { readonly organisation: string; readonly email: string; readonly at: number },
 ): Promise<void> {
   await sql`
     insert into channels (id, organisation_id, kind, name, config, verified_at)
     select ${newId()}, ${organisation}, 'email', ${email},
-      ${JSON.stringify({ address: email })}::text::jsonb, ${at}
+      ${JSON.stringify({ address: email })}::text::jsonb, ${new Date(at)}
     where not exists (select 1 from channels where organisation_id = ${organisation})`;
 }
 
@@ -296,11 +296,11 @@ export async function linkChannel(
 export async function verifyChannel(
   sql: Queryable,
   fingerprint: Buffer,
-  at: Date,
+  at: number,
 ): Promise<{ id: string; name: string; organisation_id: string } | undefined> {
   const [row] = await sql<{ id: string; name: string; organisation_id: string }[]>`
-    update channels set verified_at = ${at}, unsubscribed_at = null
-    where verification = ${fingerprint} and verification_until > ${at} and verified_at is null
+    update channels set verified_at = ${new Date(at)}, unsubscribed_at = null
+    where verification = ${fingerprint} and verification_until > ${new Date(at)} and verified_at is null
       and deleted_at is null
     returning id, name, organisation_id`;
   return row;
@@ -313,24 +313,24 @@ export async function verifyChannel(
 export async function askedMailbox(
   sql: Queryable,
   fingerprint: Buffer,
-  at: Date,
+  at: number,
 ): Promise<{ organisation: string; address: string; said: boolean } | undefined> {
   const [row] = await sql<{ organisation: string; address: string; said: boolean }[]>`
     select o.name as organisation, c.config ->> 'address' as address,
       c.verified_at is not null as said
     from channels c join organisations o on o.id = c.organisation_id
     where c.verification = ${fingerprint} and c.deleted_at is null
-      and (c.verified_at is not null or c.verification_until > ${at})`;
+      and (c.verified_at is not null or c.verification_until > ${new Date(at)})`;
   return row;
 }
 
 export async function wantVerification(
   sql: Queryable,
   id: string,
-  { at, until }: { readonly at: Date; readonly until: Date },
+  { at, until }: { readonly at: number; readonly until: number },
 ): Promise<void> {
   await sql`update channels
-    set verified_at = null, verification = null, verification_until = ${until} where id = ${id}`;
+    set verified_at = null, verification = null, verification_until = ${new Date(until)} where id = ${id}`;
   await endWaiting(sql, sql`c.id = ${id}`, at);
 }
 
@@ -342,15 +342,19 @@ export async function suppress(
   sql: Queryable,
   organisation: string,
   address: string,
-  at: Date,
+  at: number,
 ): Promise<boolean> {
   const added = await sql`insert into suppressions (organisation_id, address, at)
-    values (${organisation}, lower(${address}), ${at}) on conflict do nothing returning at`;
+    values (${organisation}, lower(${address}), ${new Date(at)}) on conflict do nothing returning at`;
   const ended = await sql`
-    update channels set unsubscribed_at = ${at} where organisation_id = ${organisation}
+    update channels set unsubscribed_at = ${new Date(at)} where organisation_id = ${organisation}
     and kind = 'email' and lower(config ->> 'address') = lower(${address})
     and unsubscribed_at is null returning id`;
-  await endWaiting(sql, sql`c.organisation_id = ${organisation} and c.unsubscribed_at = ${at}`, at);
+  await endWaiting(
+    sql,
+    sql`c.organisation_id = ${organisation} and c.unsubscribed_at = ${new Date(at)}`,
+    at,
+  );
   return added.length + ended.length > 0;
 }
 
@@ -406,10 +410,10 @@ export type MessageRow = {
   readonly event: string;
   readonly sentence: string;
   readonly state: 'waiting' | 'delivered' | 'refused' | 'failed' | 'superseded';
-  readonly due_at: Date;
-  readonly created_at: Date;
-  readonly settled_at: Date | null;
-  readonly next_at: Date;
+  readonly due_at: number;
+  readonly created_at: number;
+  readonly settled_at: number | null;
+  readonly next_at: number;
   readonly words: string | null;
   readonly monitors: readonly {
     readonly id: string;
@@ -481,9 +485,9 @@ export type StepRow = {
   readonly incident_id: string;
   readonly event: StepEvent;
   readonly state: 'held' | 'told' | 'dropped' | 'merged';
-  readonly due_at: Date;
-  readonly created_at: Date;
-  readonly settled_at: Date | null;
+  readonly due_at: number;
+  readonly created_at: number;
+  readonly settled_at: number | null;
   readonly holds: readonly (readonly [by: HeldBy, from: number, until: number])[];
   readonly because: Because | null;
   readonly message: {
@@ -523,13 +527,13 @@ export type DownOfIncident = {
   readonly id: string;
   readonly monitor_id: string;
   readonly group_id: string | null;
-  readonly confirmed_at: Date | null;
-  readonly resolved_at: Date | null;
-  readonly acknowledged_at: Date | null;
+  readonly confirmed_at: number | null;
+  readonly resolved_at: number | null;
+  readonly acknowledged_at: number | null;
   readonly acknowledged_as: string | null;
   readonly down_state: 'held' | 'due' | 'sent' | 'dropped' | null;
-  readonly down_due_at: Date | null;
-  readonly resort_at: Date | null;
+  readonly down_due_at: number | null;
+  readonly resort_at: number | null;
   readonly resort_mailed: readonly string[] | null;
 };
 

@@ -94,13 +94,13 @@ async function rowsOf(
   incidents: readonly string[],
 ): Promise<Map<string, readonly Alert[]>> {
   const found = await sql<
-    { incident: string; event: AlertEvent; channel: string; state: AlertState; due_at: Date }[]
+    { incident: string; event: AlertEvent; channel: string; state: AlertState; due_at: number }[]
   >`
     select incident_id as incident, event, channel, state, due_at from alerts
     where incident_id = any(${incidents}::uuid[]) order by id for update`;
   const rows = new Map<string, readonly Alert[]>();
   for (const { incident, due_at, ...row } of found)
-    rows.set(incident, [...(rows.get(incident) ?? []), { ...row, due_at: due_at.getTime() }]);
+    rows.set(incident, [...(rows.get(incident) ?? []), { ...row, due_at }]);
   return rows;
 }
 
@@ -134,7 +134,7 @@ export type HeldAlert = {
   readonly id: number;
   readonly monitor_id: string;
   readonly partition: number;
-  readonly due_at: Date;
+  readonly due_at: number;
   readonly by_target: boolean;
 };
 
@@ -200,8 +200,7 @@ export function createAlerter({ sql, clock, log, owner, known }: Dependencies): 
       { from: now - 1, to: now + 1 },
     );
     const due = rows.filter(
-      ({ monitor_id, due_at }) =>
-        release(due_at.getTime(), covers.get(monitor_id) ?? [], now).is === 'due',
+      ({ monitor_id, due_at }) => release(due_at, covers.get(monitor_id) ?? [], now).is === 'due',
     );
     const released = await releaseAlerts(
       sql,

@@ -40,7 +40,7 @@ export type DueWarning = {
   readonly monitor_id: string;
   readonly incident_id: null;
   readonly event: WarningEvent;
-  readonly due_at: Date;
+  readonly due_at: number;
 };
 
 /** Locks alerts of warnings that are not planned yet, of organisations that have gathered theirs. */
@@ -69,13 +69,13 @@ export type WarningStep = {
   readonly warning_id: string;
   readonly monitor_id: string;
   readonly event: WarningEvent;
-  readonly due_at: Date;
+  readonly due_at: number;
   readonly held_by: HeldBy | null;
   readonly code: string;
   readonly details: CauseParams;
-  readonly began_at: Date;
-  readonly confirmed_at: Date;
-  readonly ended_at: Date | null;
+  readonly began_at: number;
+  readonly confirmed_at: number;
+  readonly ended_at: number | null;
   readonly was_told: boolean;
   readonly name: string;
   readonly target: string;
@@ -151,7 +151,7 @@ function contentOf(
       const said = begun.length > 0 ? begun : own;
       const [first] = own;
       if (first === undefined) throw new Error('a group of steps has none');
-      const ends = said.map(({ ended_at }) => ended_at?.getTime() ?? now);
+      const ends = said.map(({ ended_at }) => ended_at ?? now);
       return {
         id: first.monitor_id,
         incident: first.warning_id,
@@ -160,8 +160,8 @@ function contentOf(
         group: first.group_name,
         target: first.target,
         cause: said.map((step) => lowered(warningText(step, now))).join('; '),
-        started_at: Math.min(...said.map(({ began_at }) => began_at.getTime())),
-        confirmed_at: Math.min(...said.map(({ confirmed_at }) => confirmed_at.getTime())),
+        started_at: Math.min(...said.map(({ began_at }) => began_at)),
+        confirmed_at: Math.min(...said.map(({ confirmed_at }) => confirmed_at)),
         resolved_at: begun.length > 0 ? null : Math.max(...ends),
         seen_from: null,
         confirmed_from: null,

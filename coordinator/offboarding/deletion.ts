@@ -1,5 +1,5 @@
 import type { Log } from '../../shared/base/log.ts';
-import type { Clock } from '../../shared/base/time.ts';
+import { type Clock, isoText } from '../../shared/base/time.ts';
 import { postMails } from '../account-mail/queries.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
 import { inTransaction } from '../database/sql.ts';
@@ -20,21 +20,21 @@ type Ending = {
   readonly id: string;
   readonly name: string;
   readonly time_zone: string;
-  readonly ends_at: Date;
+  readonly ends_at: number;
 };
 
 /**
  * Mails the owners of one organisation a last time before its deletion. Returns false when all were
  * notified.
  */
-export async function warnOfEnd(sql: Queryable, at: Date, endsBefore: Date): Promise<boolean> {
+export async function warnOfEnd(sql: Queryable, at: number, endsBefore: number): Promise<boolean> {
   const [ending] = await sql<Ending[]>`
     select o.id, o.name, o.time_zone, o.ends_at from organisations o join endings e
       on e.organisation_id = o.id
-    where o.ends_at <= ${endsBefore} and o.ends_at > ${at} and e.warned_at is null
+    where o.ends_at <= ${new Date(endsBefore)} and o.ends_at > ${new Date(at)} and e.warned_at is null
     limit 1 for no key update of o skip locked`;
   if (!ending) return false;
-  await sql`update endings set warned_at = ${at} where organisation_id = ${ending.id}`;
+  await sql`update endings set warned_at = ${new Date(at)} where organisation_id = ${ending.id}`;
   await mailOwners(sql, ending, 'ends-soon', at);
   return true;
 }
@@ -43,10 +43,10 @@ async function mailOwners(
   sql: Queryable,
   { id, name, time_zone, ends_at }: Ending,
   what: 'ends-soon' | 'gone',
-  at: Date,
+  at: number,
 ): Promise<void> {
   const owners = (await ownersOf(sql, [id])).get(id) ?? [];
-  const about = { what, organisation: name, by: null, ends_at: ends_at.toISOString(), time_zone };
+  const about = { what, organisation: name, by: null, ends_at: isoText(ends_at), time_zone };
   await postMails(
     sql,
     owners.map((recipient) => ({ kind: 'organisation', recipient, about, at })),
@@ -54,11 +54,11 @@ async function mailOwners(
 }
 
 /** Organisations past their deletion date, the longest first. */
-export async function organisationsToEnd(sql: Queryable, at: Date): Promise<string[]> {
+export async function organisationsToEnd(sql: Queryable, at: number): Promise<string[]> {
   return (
     await sql<
       { id: string }[]
-    >`select id from organisations where ends_at <= ${at} order by ends_at, id limit 100`
+    >`select id from organisations where ends_at <= ${new Date(at)} order by ends_at, id limit 100`
   ).map(({ id }) => id);
 }
 
@@ -71,12 +71,12 @@ export type BatchSize = { readonly rows: number; readonly monitors: number };
 export async function endOrganisation(
   sql: Queryable,
   id: string,
-  at: Date,
+  at: number,
   { rows, monitors }: BatchSize,
 ): Promise<'more' | 'later' | 'gone'> {
   const [ending] = await sql<Ending[]>`
     select id, name, time_zone, ends_at from organisations where id = ${id}
-      and ends_at <= ${at} for no key update skip locked`;
+      and ends_at <= ${new Date(at)} for no key update skip locked`;
   if (!ending) return 'later';
   if (await shut(sql, id, at)) return 'more';
   if (await forgetRows(sql, id, rows)) return 'more';
@@ -91,8 +91,9 @@ export async function endOrganisation(
 }
 
 /** From here on nothing can be undone; API tokens and invitations stop working. */
-async function shut(sql: Queryable, id: string, at: Date): Promise<boolean> {
-  const { count } = await sql`update endings set begun_at = ${at} where organisation_id = ${id}
+async function shut(sql: Queryable, id: string, at: number): Promise<boolean> {
+  const { count } =
+    await sql`update endings set begun_at = ${new Date(at)} where organisation_id = ${id}
       and begun_at is null`;
   if (count === 0) return false;
   await sql`delete from tokens where organisation_id = ${id}`;
@@ -129,7 +130,7 @@ async function forgetRows(sql: Queryable, id: string, batchSize: number): Promis
 }
 
 /** Users keep their accounts, and lose access to the organisation. */
-async function letGo(sql: Queryable, ending: Ending, at: Date): Promise<boolean> {
+async function letGo(sql: Queryable, ending: Ending, at: number): Promise<boolean> {
   await mailOwners(sql, ending, 'gone', at);
   return (await sql`delete from memberships where organisation_id = ${ending.id}`).count > 0;
 }
@@ -186,7 +187,7 @@ async function forgetLog(sql: Queryable, id: string, batchSize: number): Promise
   return log.count > 0;
 }
 
-async function removeLast(sql: Queryable, { id, name }: Ending, at: Date): Promise<void> {
+async function removeLast(sql: Queryable, { id, name }: Ending, at: number): Promise<void> {
   await sql`delete from organisations where id = ${id}`;
   await insertAudit(sql, {
     at,
@@ -223,8 +224,8 @@ export function createOrganisationEndings({
 }): OrganisationEndings {
   return {
     tick: async (isTime) => {
-      const at = new Date(clock.now());
-      const soon = new Date(at.getTime() + lastWordMs);
+      const at = clock.now();
+      const soon = at + lastWordMs;
       while (
         isTime() &&
         (await inTransaction(sql, (transaction) => warnOfEnd(transaction, at, soon)))
@@ -248,8 +249,8 @@ export function createOrganisationEndings({
 export type NewEnding = {
   readonly organisation: string;
   readonly user: string | null;
-  readonly at: Date;
-  readonly endsAt: Date;
+  readonly at: number;
+  readonly endsAt: number;
 };
 
 /** Pauses monitors and mutes notifications. Returns the number of monitors. */
@@ -258,12 +259,12 @@ export async function beginEnding(
   { organisation, user, at, endsAt }: NewEnding,
 ): Promise<number> {
   const ids = await switchMonitors(sql, organisation, 'paused', sql`true`);
-  await sql`update organisations set ends_at = ${endsAt} where id = ${organisation}`;
+  await sql`update organisations set ends_at = ${new Date(endsAt)} where id = ${organisation}`;
   await sql`insert into endings (organisation_id, asked_at, asked_by, paused, muted_until, muted_by)
-    select ${organisation}, ${at}, ${user}, ${ids}::uuid[], m.until, m.muted_by
+    select ${organisation}, ${new Date(at)}, ${user}, ${ids}::uuid[], m.until, m.muted_by
     from (select 1) as one
     left join (select until, muted_by from mutes where organisation_id = ${organisation}
-      and monitor_id is null and ended_at is null and until > ${at}
+      and monitor_id is null and ended_at is null and until > ${new Date(at)}
       order by until desc limit 1) m on true`;
   await beginMute(sql, { organisation, user, at, until: endsAt });
   return ids.length;
@@ -298,14 +299,14 @@ async function switchMonitors(
 export async function undoEnding(
   sql: Queryable,
   organisation: string,
-  at: Date,
+  at: number,
 ): Promise<number | undefined> {
   const [ending] = await sql<
-    { paused: string[]; muted_until: Date | null; muted_by: string | null }[]
+    { paused: string[]; muted_until: number | null; muted_by: string | null }[]
   >`
     delete from endings e using organisations o where e.organisation_id = ${organisation}
       and o.id = e.organisation_id
-      and e.begun_at is null and o.ends_at > ${at}
+      and e.begun_at is null and o.ends_at > ${new Date(at)}
     returning e.paused, e.muted_until, e.muted_by`;
   if (!ending) return undefined;
   await sql`update organisations set ends_at = null where id = ${organisation}`;

@@ -1,4 +1,5 @@
 import { Refusal } from '../../shared/base/errors.ts';
+import { isoText } from '../../shared/base/time.ts';
 import type { Config } from '../../shared/checks/assignment.ts';
 import { splitSecrets } from '../../shared/checks/config.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
@@ -32,15 +33,15 @@ export const endOrganisation = handle(contract.endOrganisation)(async (context, 
     throw new Refusal('name_invalid', {
       name: `the name does not match; type ${organisation.name}`,
     });
-  const endsAt = new Date(now + keptMs);
+  const endsAt = now + keptMs;
   const paused = await beginEnding(sql, {
     organisation: organisation.id,
     user: caller.user,
-    at: new Date(now),
+    at: now,
     endsAt,
   });
   await mailOwners(context, 'ends', endsAt);
-  note({ before: { ends_at: null }, after: { ends_at: endsAt.toISOString(), paused } });
+  note({ before: { ends_at: null }, after: { ends_at: isoText(endsAt), paused } });
   return { id: organisation.id, ends_at: endsAt, paused };
 });
 
@@ -48,33 +49,33 @@ export const endOrganisation = handle(contract.endOrganisation)(async (context, 
 async function mailOwners(
   { sql, organisation: { id, name, time_zone }, caller, now }: InOrganisation,
   what: 'ends' | 'kept',
-  endsAt: Date,
+  endsAt: number,
 ): Promise<void> {
   const by = caller.user === null ? null : ((await ownName(sql, caller.user)) ?? null);
-  const about = { what, organisation: name, by, ends_at: endsAt.toISOString(), time_zone };
+  const about = { what, organisation: name, by, ends_at: isoText(endsAt), time_zone };
   const owners = (await ownersOf(sql, [id])).get(id) ?? [];
   await postMails(
     sql,
-    owners.map((recipient) => ({ kind: 'organisation', recipient, about, at: new Date(now) })),
+    owners.map((recipient) => ({ kind: 'organisation', recipient, about, at: now })),
   );
 }
 
 export const keepOrganisation = handle(frame.keepOrganisation)(async (context) => {
   const { sql, organisation, now, note } = context;
-  if (organisation.ends_at === null)
+  const { ends_at } = organisation;
+  if (ends_at === null)
     throw new Refusal(
       'organisation_not_ending',
       `${organisation.name} is not scheduled for deletion.`,
     );
-  const endsAt = new Date(organisation.ends_at);
-  const resumed = await undoEnding(sql, organisation.id, new Date(now));
+  const resumed = await undoEnding(sql, organisation.id, now);
   if (resumed === undefined)
     throw new Refusal(
       'organisation_ending',
       `The days in which ${organisation.name} could be kept are over; it is being deleted.`,
     );
-  await mailOwners(context, 'kept', endsAt);
-  note({ before: { ends_at: endsAt.toISOString() }, after: { ends_at: null, resumed } });
+  await mailOwners(context, 'kept', ends_at);
+  note({ before: { ends_at: isoText(ends_at) }, after: { ends_at: null, resumed } });
   return { id: organisation.id, resumed };
 });
 

@@ -38,8 +38,8 @@ export const dropSetAside = handle(contract.dropSetAside)(async ({ sql }, input)
   return { dropped: await forget(sql, id) };
 });
 
-export function daysBefore(now: number, days: number): Date {
-  return new Date(now - days * 86_400_000);
+export function daysBefore(now: number, days: number): number {
+  return now - days * 86_400_000;
 }
 
 export const listNotices = handle(contract.listNotices)(async ({ sql, now }, { days }) => {
@@ -125,7 +125,7 @@ export const unmarkOperator = handle(contract.unmarkOperator)(async ({ sql }, { 
 const hour = 3_600_000;
 
 export const showFigures = handle(contract.showFigures)(async ({ sql, now }) => {
-  const { checks, ...figures } = await installationFigures(sql, new Date(now));
+  const { checks, ...figures } = await installationFigures(sql, now);
   const from = checks === null ? 0 : Date.parse(checks.from);
   return {
     ...figures,
@@ -133,8 +133,8 @@ export const showFigures = handle(contract.showFigures)(async ({ sql, now }) => 
       checks === null
         ? null
         : {
-            from: new Date(from),
-            to: new Date(from + hour),
+            from,
+            to: from + hour,
             count: checks.count,
           },
     version,

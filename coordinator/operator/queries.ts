@@ -16,8 +16,8 @@ export type ListedOrganisation = {
   readonly key: number;
   readonly name: string;
   readonly plan: string;
-  readonly created_at: Date;
-  readonly ends_at: Date | null;
+  readonly created_at: number;
+  readonly ends_at: number | null;
   readonly monitors: number;
   readonly members: number;
 };
@@ -58,7 +58,7 @@ export type FiguresRow = {
  * Checks are those of the newest finished hour with a sum: counting single results would read
  * millions of them.
  */
-export async function installationFigures(sql: Queryable, now: Date): Promise<FiguresRow> {
+export async function installationFigures(sql: Queryable, now: number): Promise<FiguresRow> {
   const [row] = await sql<FiguresRow[]>`
     select (select count(*)::int from organisations) as organisations,
       (select coalesce(json_agg(json_build_object('kind', k.type, 'count', k.count)
@@ -66,8 +66,8 @@ export async function installationFigures(sql: Queryable, now: Date): Promise<Fi
         from (select type, count(*) as count from monitors group by type) k) as monitors,
       (select json_build_object('from', h.hour, 'count', h.count)
         from (select newest as hour, sum(checks) as count from sealed_hours
-          where newest >= date_trunc('hour', ${now}::timestamptz, 'UTC') - interval '2 hours'
-            and newest < date_trunc('hour', ${now}::timestamptz, 'UTC')
+          where newest >= date_trunc('hour', ${new Date(now)}::timestamptz, 'UTC') - interval '2 hours'
+            and newest < date_trunc('hour', ${new Date(now)}::timestamptz, 'UTC')
           group by 1 order by 1 desc limit 1) h) as checks,
       (select count(*)::int from incidents where resolved_at is null) as open_incidents,
       (select count(*)::int from deliveries

@@ -121,7 +121,7 @@ export const listMembers = innerOperation({
         email: string(),
         name: string(),
         role: string(),
-        joined_at: string(),
+        joined_at: dateTime(),
       }),
     ),
   }),
@@ -132,7 +132,7 @@ const InvitationOut = object('InvitationOut', {
   email: string(),
   role: string(),
   inviter: nullable(string()),
-  expires_at: string(),
+  expires_at: dateTime(),
 });
 
 export const listInvitations = innerOperation({
@@ -154,7 +154,7 @@ export const inviteMember = innerOperation({
     email: string(),
     role: string(),
     address: nullable(string({ description: 'The link, where there is no mail to send it.' })),
-    expires_at: string(),
+    expires_at: dateTime(),
   }),
   refusals: ['email_invalid', 'role_unknown', 'plan_limit_members', 'already_member'],
 });

@@ -8,7 +8,7 @@ import * as contract from '../web/contract.ts';
 
 export const showFrame = handle(contract.showFrame)(
   async ({ sql, organisation, now, with: { door } }) => {
-    const row = await readFrame(sql, organisation.id, new Date(now));
+    const row = await readFrame(sql, organisation.id, now);
     return {
       open_incidents: row.open,
       mute:
@@ -40,7 +40,7 @@ type FrameRow = {
 const maxOpen = 1_000;
 
 /** One statement: every page asks this. */
-async function readFrame(sql: Queryable, organisation: string, at: Date): Promise<FrameRow> {
+async function readFrame(sql: Queryable, organisation: string, at: number): Promise<FrameRow> {
   const [row] = await sql<FrameRow[]>`
     select
       (select count(*) from (select from incidents where organisation_id = ${organisation}

@@ -73,7 +73,7 @@ export const createUser = handle(contract.createUser)(async (context, input) => 
   await insertMember(sql, organisation.id, id, role);
   // The creator of the account vouches for its address.
   if (role === 'owner')
-    await insertFirstChannel(sql, { organisation: organisation.id, email, at: new Date(now) });
+    await insertFirstChannel(sql, { organisation: organisation.id, email, at: now });
   return { id, email, role };
 });
 
@@ -157,7 +157,7 @@ export const whoami = handle(api.whoami)(async ({ caller }) => {
 
 export const listInvitations = handle(contract.listInvitations)(
   async ({ sql, organisation, now }) => ({
-    items: await invitationsOf(sql, organisation.id, new Date(now)),
+    items: await invitationsOf(sql, organisation.id, now),
   }),
 );
 
@@ -183,7 +183,7 @@ export const inviteMember = handle(contract.inviteMember)({
     refuseUnlessOwner(context, role);
     if (await memberByEmail(sql, organisation.id, email))
       throw new Refusal('already_member', { email: `${email} is a member already.` });
-    const others = (await invitationsOf(sql, organisation.id, new Date(now))).filter(
+    const others = (await invitationsOf(sql, organisation.id, now)).filter(
       (one) => one.email.toLowerCase() !== email.toLowerCase(),
     );
     enforceLimit(
@@ -191,8 +191,8 @@ export const inviteMember = handle(contract.inviteMember)({
       organisation.plan,
       (await countMembers(sql, organisation.id)) + others.length,
     );
-    const [id, at, expires_at] = [newId(), new Date(now), new Date(now + linkLifetimes.invitation)];
     const link = door.mail ? undefined : await accountSecrets.mint('invitation');
+    const [id, expires_at] = [newId(), now + linkLifetimes.invitation];
     const row = {
       id,
       organisation: organisation.id,
@@ -200,9 +200,14 @@ export const inviteMember = handle(contract.inviteMember)({
       role,
       fingerprint: link?.fingerprint ?? null,
     };
-    await insertInvitation(sql, { ...row, invited_by: caller.user, at, expires_at });
+    await insertInvitation(sql, { ...row, invited_by: caller.user, at: now, expires_at });
     if (link === undefined)
-      await postMail(sql, { kind: 'invitation', recipient: email, about: { invitation: id }, at });
+      await postMail(sql, {
+        kind: 'invitation',
+        recipient: email,
+        about: { invitation: id },
+        at: now,
+      });
     note({ after: { email, role } });
     const address = link === undefined ? null : `${baseUrl()}/join/${link.text}`;
     return { id, email, role, address, expires_at };
@@ -286,7 +291,7 @@ export const showOrganisation = handle(contract.showOrganisation)(
       ...organisation,
       created_at,
       least_interval_s: plan.min_interval_s,
-      ends_at: ends_at === null ? null : new Date(ends_at),
+      ends_at,
       used: things.map((what) => ({
         what,
         count: usage[what],
@@ -306,7 +311,7 @@ export const showFirstSteps = handle(contract.showFirstSteps)(({ sql, organisati
 
 export const hideFirstSteps = handle(contract.hideFirstSteps)(
   async ({ sql, organisation, now }) => {
-    await writeFirstStepsHidden(sql, organisation.id, new Date(now));
+    await writeFirstStepsHidden(sql, organisation.id, now);
     return { is_hidden: true };
   },
 );

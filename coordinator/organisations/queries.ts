@@ -70,8 +70,8 @@ export async function auditChoices(
   return { who: row?.who ?? [], operations: row?.operations ?? [] };
 }
 
-export async function forgetAudit(sql: Queryable, before: Date): Promise<void> {
-  await sql`delete from audit_log where at < ${before}`;
+export async function forgetAudit(sql: Queryable, before: number): Promise<void> {
+  await sql`delete from audit_log where at < ${new Date(before)}`;
 }
 
 export async function insertOrganisation(
@@ -143,6 +143,6 @@ export async function firstStepsOf(sql: Queryable, id: string): Promise<FirstSte
   return row ?? { is_hidden: true, monitor: true, channel: true, colleague: true, continent: true };
 }
 
-export async function writeFirstStepsHidden(sql: Queryable, id: string, at: Date): Promise<void> {
-  await sql`update organisations set first_steps_hidden_at = ${at} where id = ${id}`;
+export async function writeFirstStepsHidden(sql: Queryable, id: string, at: number): Promise<void> {
+  await sql`update organisations set first_steps_hidden_at = ${new Date(at)} where id = ${id}`;
 }

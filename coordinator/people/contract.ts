@@ -77,7 +77,7 @@ export const createSignInLink = installationOperation({
   response: object('SignInLinkOut', {
     email: string(),
     address: string(),
-    expires_at: nullable(string()),
+    expires_at: nullable(dateTime()),
   }),
   refusals: ['user_not_found'],
 });
@@ -88,8 +88,8 @@ const PasskeyOut = object('PasskeyOut', {
   id: uuid(),
   name: string(),
   is_synced: boolean(),
-  created_at: string(),
-  last_used_at: nullable(string()),
+  created_at: dateTime(),
+  last_used_at: nullable(dateTime()),
 });
 
 /**
@@ -181,8 +181,8 @@ const SessionOut = object('SessionOut', {
   id: uuid(),
   device: string({ description: 'Such as "Firefox on Linux".' }),
   address: string(),
-  created_at: string(),
-  last_used_at: string(),
+  created_at: dateTime(),
+  last_used_at: dateTime(),
   is_this: boolean(),
 });
 
@@ -347,7 +347,7 @@ export const showSecondFactor = personOperation({
   access: 'read',
   summary: 'Get whether two-step verification is on',
   response: object('SecondFactorOut', {
-    on_since: nullable(string()),
+    on_since: nullable(dateTime()),
     recovery_codes_left: integer(),
   }),
 });

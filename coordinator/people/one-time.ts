@@ -1,4 +1,5 @@
 import { newId } from '../../shared/base/crypto.ts';
+import { isoText } from '../../shared/base/time.ts';
 import type { Queryable } from '../database/connect.ts';
 
 /**
@@ -38,7 +39,7 @@ export type NewOneTime = {
   /** Null until its mail is made. */
   readonly fingerprint: Buffer | null;
   /** Null: it lasts until it is used or deleted. */
-  readonly expires_at: Date | null;
+  readonly expires_at: number | null;
 };
 
 export async function insertOneTime(
@@ -49,7 +50,7 @@ export async function insertOneTime(
       expires_at)
     values (${id}, ${kind}, ${user}, ${email ?? null},
       ${account ? JSON.stringify(account) : null}::text::jsonb, ${fingerprint},
-      coalesce(${expires_at}::timestamptz, 'infinity'))`;
+      coalesce(${isoText(expires_at)}::timestamptz, 'infinity'))`;
 }
 
 export type OneTime = {
@@ -65,12 +66,12 @@ export type OneTime = {
 export async function lookAtOneTime(
   sql: Queryable,
   fingerprint: Buffer,
-  now: Date,
+  now: number,
 ): Promise<OneTime | undefined> {
   const [row] = await sql<OneTime[]>`
     select s.user_id, coalesce(s.email, u.email) as email, s.account
     from one_time_secrets s left join users u on u.id = s.user_id
-    where ${fingerprint} in (s.fingerprint, s.keep_fingerprint) and s.expires_at > ${now}`;
+    where ${fingerprint} in (s.fingerprint, s.keep_fingerprint) and s.expires_at > ${new Date(now)}`;
   return row;
 }
 
@@ -81,12 +82,12 @@ export async function lookAtOneTime(
 export async function useOneTime(
   sql: Queryable,
   fingerprint: Buffer,
-  now: Date,
+  now: number,
   of?: { readonly kind: OneTimeKind; readonly user: string | null },
 ): Promise<OneTime | undefined> {
   const [row] = await sql<OneTime[]>`
     delete from one_time_secrets
-    where ${fingerprint} in (fingerprint, keep_fingerprint) and expires_at > ${now}
+    where ${fingerprint} in (fingerprint, keep_fingerprint) and expires_at > ${new Date(now)}
       ${of ? sql`and kind = ${of.kind} and user_id is not distinct from ${of.user}` : sql``}
     returning user_id, email, account`;
   return row;
@@ -145,9 +146,9 @@ export async function writeKeepLink(
 export async function wantedEmail(
   sql: Queryable,
   user: string,
-  now: Date,
+  now: number,
 ): Promise<string | undefined> {
   const [row] = await sql<{ email: string }[]>`select email from one_time_secrets
-    where user_id = ${user} and kind = 'e-mail' and expires_at > ${now}`;
+    where user_id = ${user} and kind = 'e-mail' and expires_at > ${new Date(now)}`;
   return row?.email;
 }

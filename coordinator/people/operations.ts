@@ -42,7 +42,7 @@ export const acceptInvitation = handle(contract.acceptInvitation)(async (context
   const invitation = await invitationBy(
     sql,
     await accountSecrets.fingerprint('invitation', secret),
-    new Date(now),
+    now,
   );
   if (!invitation) throw deadLink();
   const joined = await join(context, person.user, invitation);
@@ -86,7 +86,7 @@ export const createOwnOrganisation = handle(contract.createOwnOrganisation)(
     await insertOrganisation(sql, organisation);
     await insertMember(sql, id, person.user, 'owner');
     if (person.email_verified)
-      await insertFirstChannel(sql, { organisation: id, email: person.email, at: new Date(now) });
+      await insertFirstChannel(sql, { organisation: id, email: person.email, at: now });
     await writeActiveOrganisation(sql, person.session, id);
     note({ organisation: id, after: organisation });
     return { id, name };
@@ -102,7 +102,7 @@ export const listOwnOrganisations = handle(contract.listOwnOrganisations)(async 
   return {
     items: memberships.map(({ ends_at, ...own }) => ({
       ...own,
-      ends_at: ends_at === null ? null : new Date(ends_at),
+      ends_at,
     })),
     may_found: !(
       planOfAnother({ owned, isProven: person.email_verified }, context.with.door) instanceof
@@ -137,7 +137,7 @@ export const showProfile = handle(contract.showProfile)(
       name,
       email,
       email_verified,
-      wanted_email: (await wantedEmail(sql, person.user, new Date(now))) ?? null,
+      wanted_email: (await wantedEmail(sql, person.user, now)) ?? null,
       mail: door.mail,
     };
   },
@@ -176,20 +176,20 @@ export const changeEmail = handle(contract.changeEmail)({
         user: person.user,
         email,
         fingerprint: null,
-        expires_at: new Date(now + linkLifetimes.email),
+        expires_at: now + linkLifetimes.email,
       });
       await postMail(sql, {
         kind: 'e-mail',
         recipient: email,
         about: { verification: id },
-        at: new Date(now),
+        at: now,
       });
       if (email.toLowerCase() !== person.email.toLowerCase())
         await postMail(sql, {
           kind: 'e-mail-change',
           recipient: person.email,
           about: { verification: id },
-          at: new Date(now),
+          at: now,
         });
       return { email, must_confirm: true };
     }

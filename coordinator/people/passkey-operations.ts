@@ -75,13 +75,13 @@ export const addPasskey = handle(contract.addPasskey)({
         id,
         name,
         user_id: user,
-        created_at: new Date(now),
+        created_at: now,
       }))
     )
       throw new Refusal('passkey_refused', 'This passkey is kept already.');
     const about = { what: 'passkey-added', detail: '' } as const;
     if (instruments.door.mail)
-      await postMail(sql, { kind: 'notice', recipient: person.email, about, at: new Date(now) });
+      await postMail(sql, { kind: 'notice', recipient: person.email, about, at: now });
     note({ after: { passkey: name } });
     return { id, name };
   },
@@ -104,7 +104,7 @@ export const proveAgain = handle(contract.proveAgain)({
     await attempts.forget(tried);
   },
   act: async ({ sql, now, person }) => {
-    await writeProven(sql, person.session, new Date(now));
+    await writeProven(sql, person.session, now);
     return { proven: true };
   },
 });
@@ -132,7 +132,7 @@ export const proveByPasskey = handle(contract.proveByPasskey)({
   act: async (context, _input, signed) => {
     const { sql, now, note, person } = context;
     await takeSigned(context, signed, { kind: 'prove by passkey', user: person.user });
-    await writeProven(sql, person.session, new Date(now));
+    await writeProven(sql, person.session, now);
     note({ after: { passkey: signed.passkey.name } });
     return { proven: true };
   },
@@ -174,8 +174,7 @@ export const startSecondFactor = handle(contract.startSecondFactor)(
         code: 'is not the one that your app shows now; check that the clock of your phone is right.',
       });
     const box = await context.with.secrets.seal(sql, secret, codeSecretOf(user));
-    if (!(await insertSecondFactor(sql, { user, secret: box, at: new Date(now), step })))
-      throw isOn();
+    if (!(await insertSecondFactor(sql, { user, secret: box, at: now, step }))) throw isOn();
     note({ before: { second_factor: 'off' }, after: { second_factor: 'on' } });
     return { recovery_codes: await newCodes(context) };
   },
@@ -200,8 +199,7 @@ export const endSecondFactor = handle(contract.endSecondFactor)(
   async ({ sql, now, note, person, with: { door } }) => {
     if (!(await deleteSecondFactor(sql, person.user))) throw isOff();
     const about = { what: 'second-factor-off', detail: '' } as const;
-    if (door.mail)
-      await postMail(sql, { kind: 'notice', recipient: person.email, about, at: new Date(now) });
+    if (door.mail) await postMail(sql, { kind: 'notice', recipient: person.email, about, at: now });
     note({ before: { second_factor: 'on' }, after: { second_factor: 'off' } });
     return { ended: true };
   },

@@ -36,8 +36,8 @@ export type PasskeyRow = {
   readonly transports: readonly string[];
   readonly name: string;
   readonly is_synced: boolean;
-  readonly created_at: Date;
-  readonly last_used_at: Date | null;
+  readonly created_at: number;
+  readonly last_used_at: number | null;
 };
 
 export function passkeysOf(sql: Queryable, user: string): Promise<PasskeyRow[]> {
@@ -65,7 +65,7 @@ export async function insertPasskey(
       values (${row.id}, ${row.user_id}, ${row.credential_id}, ${Buffer.from(row.public_key)},
         ${row.counter},
         ${row.transports}::text[], ${row.name}, ${row.is_synced},
-          ${row.created_at})
+          ${new Date(row.created_at)})
       on conflict do nothing`
     ).count > 0
   );
@@ -99,13 +99,13 @@ export async function writePasskeyUse(
     readonly id: string;
     readonly counter: number;
     readonly is_synced: boolean;
-    readonly at: Date;
+    readonly at: number;
   },
 ): Promise<boolean> {
   return (
     (
       await sql`update passkeys
-      set counter = greatest(counter, ${counter}), is_synced = ${is_synced}, last_used_at = ${at}
+      set counter = greatest(counter, ${counter}), is_synced = ${is_synced}, last_used_at = ${new Date(at)}
       where id = ${id}`
     ).count > 0
   );
@@ -351,7 +351,7 @@ export async function issueChallenge(
     fingerprint,
     kind,
     user,
-    expires_at: new Date(now + linkLifetimes.passkey),
+    expires_at: now + linkLifetimes.passkey,
   });
   return text;
 }
@@ -363,7 +363,7 @@ export async function takeAnswer(
   asking: Asking,
 ): Promise<void> {
   const fingerprint = await accountSecrets.fingerprint('passkey challenge', challenge);
-  if (!(await useOneTime(sql, fingerprint, new Date(now), asking))) throw stale();
+  if (!(await useOneTime(sql, fingerprint, now, asking))) throw stale();
 }
 
 function stale(): Refusal {
@@ -402,7 +402,7 @@ export async function takeSigned(
       id: passkey.id,
       counter,
       is_synced,
-      at: new Date(context.now),
+      at: context.now,
     }))
   )
     throw unknownPasskey();

@@ -1,5 +1,6 @@
 import { Refusal } from '../../shared/base/errors.ts';
 import { storable } from '../../shared/base/names.ts';
+import { isoText } from '../../shared/base/time.ts';
 import { isViolationOf, type Queryable } from '../database/connect.ts';
 import { countOf } from '../database/sql.ts';
 import type { Role } from '../gate/caller.ts';
@@ -14,10 +15,10 @@ export async function writeEmail(
   sql: Queryable,
   user: string,
   email: string,
-  verified_at: Date | null,
+  verified_at: number | null,
 ): Promise<void> {
   try {
-    await sql`update users set email = ${email}, email_verified_at = ${verified_at}
+    await sql`update users set email = ${email}, email_verified_at = ${isoText(verified_at)}
       where id = ${user}`;
     await deleteOneTime(sql, user, ['password reset']);
   } catch (error) {
@@ -34,8 +35,8 @@ export type NewInvitation = {
   readonly role: Role;
   readonly fingerprint: Buffer | null;
   readonly invited_by: string | null;
-  readonly at: Date;
-  readonly expires_at: Date;
+  readonly at: number;
+  readonly expires_at: number;
 };
 
 /** Replaces an earlier invitation to the same address, whose link ends. */
@@ -45,8 +46,8 @@ export async function insertInvitation(sql: Queryable, one: NewInvitation): Prom
     and lower(email) = lower(${email})`;
   await sql`insert into invitations (id, organisation_id, email, role, fingerprint, invited_by,
     created_at, expires_at)
-    values (${id}, ${organisation}, ${email}, ${role}, ${fingerprint}, ${invited_by}, ${at},
-      ${expires_at})`;
+    values (${id}, ${organisation}, ${email}, ${role}, ${fingerprint}, ${invited_by}, ${new Date(at)},
+      ${new Date(expires_at)})`;
 }
 
 export type InvitationRow = {
@@ -56,18 +57,18 @@ export type InvitationRow = {
   readonly organisation_id: string;
   readonly organisation: string;
   readonly inviter: string | null;
-  readonly created_at: Date;
-  readonly expires_at: Date;
+  readonly created_at: number;
+  readonly expires_at: number;
 };
 
 export async function invitationBy(
   sql: Queryable,
   fingerprint: Buffer,
-  now: Date,
+  now: number,
 ): Promise<InvitationRow | undefined> {
   const [row] = await sql<
     InvitationRow[]
-  >`${invitations(sql)} where i.fingerprint = ${fingerprint} and i.expires_at > ${now}`;
+  >`${invitations(sql)} where i.fingerprint = ${fingerprint} and i.expires_at > ${new Date(now)}`;
   return row;
 }
 
@@ -82,22 +83,22 @@ function invitations(sql: Queryable) {
 export async function invitationById(
   sql: Queryable,
   id: string,
-  now: Date,
+  now: number,
 ): Promise<InvitationRow | undefined> {
   const [row] = await sql<
     InvitationRow[]
-  >`${invitations(sql)} where i.id = ${id} and i.expires_at > ${now}`;
+  >`${invitations(sql)} where i.id = ${id} and i.expires_at > ${new Date(now)}`;
   return row;
 }
 
 export function invitationsOf(
   sql: Queryable,
   organisation: string,
-  now: Date,
+  now: number,
 ): Promise<InvitationRow[]> {
   return sql<
     InvitationRow[]
-  >`${invitations(sql)} where i.organisation_id = ${organisation} and i.expires_at > ${now}
+  >`${invitations(sql)} where i.organisation_id = ${organisation} and i.expires_at > ${new Date(now)}
   order by i.created_at, i.id`;
 }
 
@@ -140,13 +141,13 @@ export async function insertUser(
   user: UserRow & {
     readonly password_hash: string;
     readonly name?: string;
-    readonly email_verified_at?: Date;
+    readonly email_verified_at?: number;
   },
 ): Promise<void> {
   const { id, email, password_hash, name = '', email_verified_at = null } = user;
   try {
     await sql`insert into users (id, email, name, password_hash, email_verified_at)
-      values (${id}, ${email}, ${name}, ${password_hash}, ${email_verified_at})`;
+      values (${id}, ${email}, ${name}, ${password_hash}, ${isoText(email_verified_at)})`;
   } catch (error) {
     if (isViolationOf(error, 'users_email'))
       throw new Refusal('email_taken', { email: `there is a user ${user.email} already.` });
@@ -197,10 +198,10 @@ export async function writeName(sql: Queryable, id: string, name: string): Promi
 export async function markVerified(
   sql: Queryable,
   id: string,
-  at: Date,
+  at: number,
 ): Promise<string | undefined> {
   const [row] = await sql<{ email: string }[]>`
-    update users set email_verified_at = coalesce(email_verified_at, ${at}) where id = ${id}
+    update users set email_verified_at = coalesce(email_verified_at, ${new Date(at)}) where id = ${id}
     returning email`;
   return row?.email;
 }
@@ -215,7 +216,7 @@ export type ListedMember = {
   readonly email: string;
   readonly name: string;
   readonly role: Role;
-  readonly joined_at: Date;
+  readonly joined_at: number;
 };
 
 export function membersOf(sql: Queryable, organisation: string): Promise<ListedMember[]> {

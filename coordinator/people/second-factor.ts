@@ -123,7 +123,7 @@ export function stepOfCode(secret: string, code: string, now: number): number | 
 export type SecondFactor = {
   /** Encrypted. */
   readonly secret: Uint8Array;
-  readonly created_at: Date;
+  readonly created_at: number;
   readonly last_step: number;
   readonly recovery_codes_left: number;
 };
@@ -150,12 +150,12 @@ export async function insertSecondFactor(
     secret,
     at,
     step,
-  }: { readonly user: string; readonly secret: Buffer; readonly at: Date; readonly step: number },
+  }: { readonly user: string; readonly secret: Buffer; readonly at: number; readonly step: number },
 ): Promise<boolean> {
   return (
     (
       await sql`insert into second_factors (user_id, secret, created_at, last_step)
-      values (${user}, ${secret}, ${at}, ${step})
+      values (${user}, ${secret}, ${new Date(at)}, ${step})
       on conflict do nothing`
     ).count > 0
   );

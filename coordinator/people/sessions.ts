@@ -18,12 +18,10 @@ export const idleMs = 7 * day;
 export const oldestMs = 30 * day;
 
 export function isOver(
-  session: { readonly created_at: Date; readonly last_used_at: Date },
+  session: { readonly created_at: number; readonly last_used_at: number },
   now: number,
 ): boolean {
-  return (
-    now - session.last_used_at.getTime() >= idleMs || now - session.created_at.getTime() >= oldestMs
-  );
+  return now - session.last_used_at >= idleMs || now - session.created_at >= oldestMs;
 }
 
 /** How long links and half-done operations are valid. */
@@ -56,9 +54,9 @@ export function endSessionCookie(isSecure: boolean): string {
  */
 export type SessionHolder = {
   readonly id: string;
-  readonly created_at: Date;
-  readonly last_used_at: Date;
-  readonly proven_at: Date;
+  readonly created_at: number;
+  readonly last_used_at: number;
+  readonly proven_at: number;
   readonly user_id: string;
   readonly email: string;
   readonly name: string;
@@ -96,7 +94,7 @@ export type NewSession = {
   readonly id: string;
   readonly fingerprint: Buffer;
   readonly user: string;
-  readonly at: Date;
+  readonly at: number;
   readonly address: string;
   readonly device: string;
 };
@@ -107,7 +105,7 @@ export async function insertSession(
 ): Promise<void> {
   await sql`insert into sessions (id, fingerprint, user_id, created_at, last_used_at, proven_at,
     address, device)
-    values (${id}, ${fingerprint}, ${user}, ${at}, ${at}, ${at}, ${address}, ${device})`;
+    values (${id}, ${fingerprint}, ${user}, ${new Date(at)}, ${new Date(at)}, ${new Date(at)}, ${address}, ${device})`;
 }
 
 /** Ends the session of a cookie. */
@@ -130,8 +128,8 @@ export async function deleteSessions(
     .count;
 }
 
-export async function writeProven(sql: Queryable, id: string, at: Date): Promise<void> {
-  await sql`update sessions set proven_at = ${at} where id = ${id}`;
+export async function writeProven(sql: Queryable, id: string, at: number): Promise<void> {
+  await sql`update sessions set proven_at = ${new Date(at)} where id = ${id}`;
 }
 
 export async function writeActiveOrganisation(
@@ -144,8 +142,8 @@ export async function writeActiveOrganisation(
 
 export type SessionRow = {
   readonly id: string;
-  readonly created_at: Date;
-  readonly last_used_at: Date;
+  readonly created_at: number;
+  readonly last_used_at: number;
   readonly address: string;
   readonly device: string;
 };
@@ -232,7 +230,7 @@ export function createSessions({ sql, clock, log, accountSecrets }: Dependencies
         email_verified,
         is_operator,
         session: id,
-        proven_at: proven_at.getTime(),
+        proven_at,
         from: visitor,
       };
       if (!member) return { person, caller: null };

@@ -29,13 +29,13 @@ export const createSignInLink = handle(contract.createSignInLink)(
   async ({ sql, now, with: { accountSecrets, baseUrl } }, { email, made_for }) => {
     const user = orNotFound(await userByEmail(sql, email.trim()), 'user_not_found');
     const { text, fingerprint } = await accountSecrets.mint('sign-in link');
-    const expires_at = made_for === 'start' ? null : new Date(now + linkLifetimes.operator);
+    const expires_at = made_for === 'start' ? null : now + linkLifetimes.operator;
     if (made_for === 'start') await deleteStartLinks(sql);
     await insertOneTime(sql, { kind: `${made_for} link`, fingerprint, user: user.id, expires_at });
     return {
       email: user.email,
       address: `${baseUrl()}/enter/${text}`,
-      expires_at: expires_at?.toISOString() ?? null,
+      expires_at,
     };
   },
 );
@@ -60,7 +60,7 @@ export async function beginSession(
     id: newId(),
     fingerprint,
     user,
-    at: new Date(now),
+    at: now,
     address,
     device: device.slice(0, longestDevice),
   });
@@ -80,7 +80,7 @@ export async function signInAs(
     kind: 'second step',
     fingerprint,
     user,
-    expires_at: new Date(now + linkLifetimes.secondStep),
+    expires_at: now + linkLifetimes.secondStep,
   });
   note({ user, after: { second_step: 'asked for' } });
   return { session: null, second_step: text };
@@ -92,11 +92,7 @@ export const enter = handle(contract.enter)(async (context, { secret }) => {
     now,
     with: { accountSecrets },
   } = context;
-  const link = await useOneTime(
-    sql,
-    await accountSecrets.fingerprint('sign-in link', secret),
-    new Date(now),
-  );
+  const link = await useOneTime(sql, await accountSecrets.fingerprint('sign-in link', secret), now);
   if (!link?.user_id) throw deadLink();
   return { session: await beginSession(context, link.user_id) };
 });
@@ -110,7 +106,7 @@ export const finishSignIn = handle(contract.finishSignIn)({
     const { pool, now, visitor } = early;
     const { accountSecrets, attempts } = early.with;
     const fingerprint = await accountSecrets.fingerprint('second step', secret);
-    const user = (await lookAtOneTime(pool, fingerprint, new Date(now)))?.user_id;
+    const user = (await lookAtOneTime(pool, fingerprint, now))?.user_id;
     if (!user) throw over();
     const ofAccount = { what: `second step of ${user}`, most: 10 };
     await attempts.count([
@@ -124,7 +120,7 @@ export const finishSignIn = handle(contract.finishSignIn)({
   },
   act: async (context, _input, { user, fingerprint, code, left }) => {
     const { sql } = context;
-    if (!(await useOneTime(sql, fingerprint, new Date(context.now)))) throw over();
+    if (!(await useOneTime(sql, fingerprint, context.now))) throw over();
     const isTaken =
       'step' in code
         ? await takeStep(sql, user, code.step)

@@ -115,7 +115,7 @@ export async function replacePassword(
       kind: 'notice',
       recipient: email,
       about: { what: 'password', detail },
-      at: new Date(now),
+      at: now,
     });
 }
 
@@ -136,7 +136,7 @@ export const finishSignUp = handle(contract.finishSignUp)({
     const waiting = await lookAtOneTime(
       pool,
       await accountSecrets.fingerprint('sign-up', secret),
-      new Date(now),
+      now,
     );
     if (!waiting?.account) throw deadLink();
     if (!(await verifyPassword(password, waiting.account.password_hash)))
@@ -156,11 +156,7 @@ export const finishSignUp = handle(contract.finishSignUp)({
       note,
       with: { accountSecrets, door },
     } = context;
-    const waiting = await useOneTime(
-      sql,
-      await accountSecrets.fingerprint('sign-up', secret),
-      new Date(now),
-    );
+    const waiting = await useOneTime(sql, await accountSecrets.fingerprint('sign-up', secret), now);
     if (!waiting?.email || !waiting.account) throw deadLink();
     const { email, account } = waiting;
     const { name, password_hash, organisation, time_zone } = account;
@@ -170,7 +166,7 @@ export const finishSignUp = handle(contract.finishSignUp)({
       email,
       name,
       password_hash,
-      email_verified_at: new Date(now),
+      email_verified_at: now,
     });
     note({ after: { email, name, organisation } });
     if (organisation !== null) {
@@ -182,13 +178,11 @@ export const finishSignUp = handle(contract.finishSignUp)({
         time_zone: time_zone ?? 'UTC',
       });
       await insertMember(sql, id, user, 'owner');
-      await insertFirstChannel(sql, { organisation: id, email, at: new Date(now) });
+      await insertFirstChannel(sql, { organisation: id, email, at: now });
       note({ organisation: id });
     }
     const invitation =
-      account.invitation === null
-        ? undefined
-        : await invitationById(sql, account.invitation, new Date(now));
+      account.invitation === null ? undefined : await invitationById(sql, account.invitation, now);
     if (invitation && (await join(context, user, invitation)) === 'joined')
       note({ organisation: invitation.organisation_id });
     return { session: await beginSession(context, user) };
@@ -218,7 +212,7 @@ export const requestPasswordReset = handle(contract.requestPasswordReset)({
       kind: 'password-reset',
       recipient: email.trim(),
       about: {},
-      at: new Date(now),
+      at: now,
     });
     return { sent: true };
   },
@@ -244,10 +238,10 @@ export const resetPassword = handle(contract.resetPassword)({
     const link = await useOneTime(
       sql,
       await accountSecrets.fingerprint('password reset', secret),
-      new Date(now),
+      now,
     );
     const user = link?.user_id;
-    const email = user ? await markVerified(sql, user, new Date(now)) : undefined;
+    const email = user ? await markVerified(sql, user, now) : undefined;
     if (!user || email === undefined) throw deadLink();
     note({ user });
     await replacePassword(context, { user, email }, password_hash, also);
@@ -258,8 +252,7 @@ export const resetPassword = handle(contract.resetPassword)({
 
 export const showLink = handle(contract.showLink)(
   async ({ sql, now, with: { accountSecrets } }, { kind, secret }) => {
-    const [fingerprint, at] = [await accountSecrets.fingerprint(kind, secret), new Date(now)];
-    const found = await lookAtOneTime(sql, fingerprint, at);
+    const found = await lookAtOneTime(sql, await accountSecrets.fingerprint(kind, secret), now);
     const { name = null, organisation = null } = found?.account ?? {};
     return { email: found?.email ?? null, name, organisation };
   },
@@ -270,7 +263,7 @@ export const showInvitation = handle(contract.showInvitation)(
     const invitation = await invitationBy(
       sql,
       await accountSecrets.fingerprint('invitation', secret),
-      new Date(now),
+      now,
     );
     if (!invitation) throw deadLink();
     const { organisation, email, role, inviter } = invitation;
@@ -296,11 +289,7 @@ export const signUp = handle(contract.signUp)({
     const invitation =
       secret === null
         ? undefined
-        : await invitationBy(
-            pool,
-            await accountSecrets.fingerprint('invitation', secret),
-            new Date(now),
-          );
+        : await invitationBy(pool, await accountSecrets.fingerprint('invitation', secret), now);
     if (secret !== null && !invitation) throw deadLink();
     if (!invitation && (door.signUp !== 'open' || !door.mail || !(await hasOwner(pool))))
       throw closed();
@@ -332,7 +321,6 @@ export const signUp = handle(contract.signUp)({
     } = context;
     const { invitation, email, ...wanted } = prepared;
     const { name, password_hash } = wanted;
-    const at = new Date(now);
     const id = newId();
     note({ after: { email, name, organisation: wanted.organisation } });
     if (door.mail) {
@@ -344,9 +332,9 @@ export const signUp = handle(contract.signUp)({
         email,
         account: { ...wanted, invitation: invitation?.id ?? null },
         fingerprint: null,
-        expires_at: new Date(now + linkLifetimes.signUp),
+        expires_at: now + linkLifetimes.signUp,
       });
-      await postMail(sql, { kind: 'sign-up', recipient: email, about: { sign_up: id }, at });
+      await postMail(sql, { kind: 'sign-up', recipient: email, about: { sign_up: id }, at: now });
       return { session: null, must_confirm: true };
     }
     if (!invitation) throw closed();
@@ -372,22 +360,20 @@ function closed(): Refusal {
  */
 export const verifyEmail = handle(contract.verifyEmail)(
   async ({ sql, now, note, person, with: { accountSecrets } }, { secret }) => {
-    const link = await useOneTime(
-      sql,
-      await accountSecrets.fingerprint('e-mail', secret),
-      new Date(now),
-      { kind: 'e-mail', user: person.user },
-    );
+    const link = await useOneTime(sql, await accountSecrets.fingerprint('e-mail', secret), now, {
+      kind: 'e-mail',
+      user: person.user,
+    });
     const email = link?.email;
     if (!email) throw deadLink();
-    await writeEmail(sql, person.user, email, new Date(now));
+    await writeEmail(sql, person.user, email, now);
     note({ before: { email: person.email }, after: { email } });
     if (person.email.toLowerCase() !== email.toLowerCase())
       await postMail(sql, {
         kind: 'notice',
         recipient: person.email,
         about: { what: 'e-mail', detail: email },
-        at: new Date(now),
+        at: now,
       });
     return { email };
   },
@@ -399,7 +385,7 @@ export const keepEmail = handle(contract.keepEmail)(
     const ended = await useOneTime(
       sql,
       await accountSecrets.fingerprint('e-mail kept', secret),
-      new Date(now),
+      now,
     );
     if (!ended?.user_id || !ended.email) throw deadLink();
     note({

@@ -44,11 +44,7 @@ export const createProbe = handle(contract.createProbe)(
         await lockOrganisation(sql, organisation),
         'organisation_not_found',
       );
-      enforceLimit(
-        'private_probes',
-        plan,
-        await countPrivateProbes(sql, organisation, new Date(now)),
-      );
+      enforceLimit('private_probes', plan, await countPrivateProbes(sql, organisation, now));
     }
     return probes.createProbe(sql, { name, continent, organisation, region });
   },

@@ -120,7 +120,7 @@ export const updatePlace = handle(api.updatePlace)(async (context, { place_id, .
   const before = await placeCalled(context, place_id);
   if (before.owner !== 'organisation') throw notFound('place_not_found');
   const name = nameFrom(input.name);
-  if (await isPlaceNameTaken(sql, organisation.id, { id: before.id, name }, new Date(now)))
+  if (await isPlaceNameTaken(sql, organisation.id, { id: before.id, name }, now))
     throw new Refusal('name_taken', {
       name: `there is another place, probe or invitation "${name}"; choose another name.`,
     });

@@ -120,7 +120,7 @@ export async function isPlaceNameTaken(
   sql: Queryable,
   organisation: string,
   { id, name }: Pick<Place, 'id' | 'name'>,
-  now: Date,
+  now: number,
 ): Promise<boolean> {
   const [row] = await sql<{ taken: boolean }[]>`select
       exists (select 1 from probes p
@@ -129,7 +129,7 @@ export async function isPlaceNameTaken(
           and ${name} in (p.name, l.name) and ${placeOf(sql)} <> ${id})
       or exists (select 1 from probe_invitations where organisation_id = ${organisation}
         and name = ${name} and place_id is distinct from ${id}
-        and used_at is null and revoked_at is null and expires_at > ${now}) as taken`;
+        and used_at is null and revoked_at is null and expires_at > ${new Date(now)}) as taken`;
   return row?.taken === true;
 }
 

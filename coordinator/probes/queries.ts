@@ -64,13 +64,13 @@ export async function monitorsOfProbe(
 export async function countPrivateProbes(
   sql: Queryable,
   organisation: string,
-  now: Date,
+  now: number,
 ): Promise<number> {
   return countOf(sql`select (
       (select count(*) from probes where organisation_id = ${organisation} and revoked_at is null)
       + (select count(*) from probe_invitations
         where organisation_id = ${organisation} and used_at is null and revoked_at is null
-          and expires_at > ${now})
+          and expires_at > ${new Date(now)})
     )::int as count`);
 }
 
@@ -82,7 +82,7 @@ export async function isProbeNameTaken(
   sql: Queryable,
   organisation: string | null,
   name: string,
-  now: Date,
+  now: number,
 ): Promise<boolean> {
   const [row] = await sql<{ taken: boolean }[]>`select
       exists (select 1 from probes p
@@ -91,7 +91,7 @@ export async function isProbeNameTaken(
         and ${name} in (p.name, l.name) and p.revoked_at is null)
       or exists (select 1 from probe_invitations where organisation_id is not distinct
         from ${organisation} and name = ${name}
-        and used_at is null and revoked_at is null and expires_at > ${now}) as taken`;
+        and used_at is null and revoked_at is null and expires_at > ${new Date(now)}) as taken`;
   return row?.taken === true;
 }
 
@@ -116,16 +116,16 @@ export type ProbeRow = {
   readonly seal_key: string | null;
   readonly ear: string | null;
   readonly version: string | null;
-  readonly created_at: Date;
-  readonly revoked_at: Date | null;
-  readonly last_seen_at: Date | null;
+  readonly created_at: number;
+  readonly revoked_at: number | null;
+  readonly last_seen_at: number | null;
   /** Since when it is not trusted, and why: it is sick, or its place is doubted. */
-  readonly quarantined_at: Date | null;
+  readonly quarantined_at: number | null;
   readonly quarantine_reason: string | null;
   /** Since when too many of its results are refuted. */
-  readonly sick_at: Date | null;
+  readonly sick_at: number | null;
   /** Since when it is known that it cannot be where it claims, and how. */
-  readonly doubted_at: Date | null;
+  readonly doubted_at: number | null;
   readonly doubt_reason: string | null;
   /** The continent that the operator confirmed. */
   readonly place_trusted_as: string | null;
@@ -337,9 +337,9 @@ async function endOldKeysOf(sql: Transaction, id: string, now: number): Promise<
 /** Key → when it was revoked, for all revoked keys. */
 export async function revokedKeys(sql: Queryable): Promise<ReadonlyMap<string, number>> {
   const rows = await sql<
-    { key: string; revoked_at: Date }[]
+    { key: string; revoked_at: number }[]
   >`select key, revoked_at from revoked_keys`;
-  return new Map(rows.map(({ key, revoked_at }) => [key, revoked_at.getTime()]));
+  return new Map(rows.map(({ key, revoked_at }) => [key, revoked_at]));
 }
 
 export type PresenceRow = {

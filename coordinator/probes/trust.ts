@@ -163,7 +163,7 @@ export function createProbeTrust({
     const known = trusts.get(probe);
     // Our own finding is on its way to the database.
     if (known && changed.has(probe)) return known;
-    return asWritten(known, directory.byId(probe)?.sick_at?.getTime() ?? null);
+    return asWritten(known, directory.byId(probe)?.sick_at ?? null);
   };
 
   const believe = (probe: string, then: Trust, now: Trust): void => {

@@ -32,7 +32,7 @@ export function createRegistryList(
     const kept = await readRegistries(sql);
     held = {
       registries: newestRegistries(registriesFrom(kept?.list)),
-      read_at: kept?.read_at.getTime() ?? Number.NEGATIVE_INFINITY,
+      read_at: kept?.read_at ?? Number.NEGATIVE_INFINITY,
       known_at: clock.now(),
     };
     return held;
@@ -60,7 +60,7 @@ export function createRefreshedList(dependencies: {
     const found = jsonIn(body);
     if (status !== 200 || registriesFrom(found) === undefined)
       throw new Error(`answered ${status} with no list of registries`);
-    await keepRegistries(sql, found, new Date(clock.now()));
+    await keepRegistries(sql, found, clock.now());
   };
   return {
     current: async (on) => {

@@ -51,22 +51,22 @@ export async function keepRegistration(
 }
 
 /** Domains that nobody watches any more are not asked about, so that their answers get old. */
-export async function forgetRegistrations(sql: Queryable, before: Date): Promise<void> {
-  await sql`delete from registrations where asked_at < ${before}`;
+export async function forgetRegistrations(sql: Queryable, before: number): Promise<void> {
+  await sql`delete from registrations where asked_at < ${new Date(before)}`;
 }
 
 export async function readRegistries(
   sql: Queryable,
-): Promise<{ readonly list: unknown; readonly read_at: Date } | undefined> {
-  const [row] = await sql<{ list: unknown; read_at: Date }[]>`
+): Promise<{ readonly list: unknown; readonly read_at: number } | undefined> {
+  const [row] = await sql<{ list: unknown; read_at: number }[]>`
     select list, read_at from registries
   `;
   return row;
 }
 
-export async function keepRegistries(sql: Queryable, list: unknown, now: Date): Promise<void> {
+export async function keepRegistries(sql: Queryable, list: unknown, now: number): Promise<void> {
   await sql`
-    insert into registries (list, read_at) values (${JSON.stringify(list)}::text::jsonb, ${now})
+    insert into registries (list, read_at) values (${JSON.stringify(list)}::text::jsonb, ${new Date(now)})
     on conflict (single) do update set list = excluded.list, read_at = excluded.read_at
   `;
 }

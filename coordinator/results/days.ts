@@ -29,7 +29,7 @@ const settledMs = hourMs;
 /** A monitor whose results arrive late gets its row again at most this often. */
 const againMs = 600_000;
 
-type Mark = { readonly day: Date; readonly monitor_key: number };
+type Mark = { readonly day: number; readonly monitor_key: number };
 
 /** Makes the rows of some marked days. False when no mark waits. */
 export async function makeDays(
@@ -45,7 +45,7 @@ export async function makeDays(
       where day < ${dateOf(now - settledMs)} and since <= ${new Date(now - againMs)}
       order by day, monitor_key limit ${batchSize} for update skip locked)
     returning day, monitor_key`;
-  for (const [day, some] of Map.groupBy(marks, (mark) => mark.day.getTime()))
+  for (const [day, some] of Map.groupBy(marks, (mark) => mark.day))
     await makeDay(
       sql,
       day,
@@ -160,13 +160,12 @@ async function countWindow(
   cells: 'whole' | 'hours',
   summaryOf: (place: string, at: number) => Summary,
 ): Promise<void> {
-  const rows = await sql<{ day: Date; cells: Uint8Array }[]>`
+  const rows = await sql<{ day: number; cells: Uint8Array }[]>`
     select day, ${sql(cells)} as cells from days
     where monitor_key = ${monitor.key} and day = any(array(
       select generate_series(${dateOf(from)}::date, ${dateOf(to - 1)}::date, '1 day')::date))`;
   const read = new Set<number>();
-  for (const { day, cells: data } of rows) {
-    const start = day.getTime();
+  for (const { day: start, cells: data } of rows) {
     const fault = readCells(data, (place, hour) => summaryOf(place, start + hour * hourMs));
     if (fault === null) read.add(start);
     else results.reportDay(monitor.key, start, fault);

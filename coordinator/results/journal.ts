@@ -77,9 +77,9 @@ export async function readBehind(
   const rows = await sql<
     {
       partition: number;
-      until: Date;
+      until: number;
       id: number | null;
-      hour: Date;
+      hour: number;
       probe_key: number;
       data: Uint8Array;
     }[]
@@ -95,8 +95,8 @@ export async function readBehind(
     order by s.partition, j.id`;
   return rows.map(({ partition, until, id, hour, probe_key, data }) => ({
     partition,
-    until: until.getTime(),
-    batch: id === null ? null : { id, arrival: hour.getTime(), probe: probe_key, data },
+    until,
+    batch: id === null ? null : { id, arrival: hour, probe: probe_key, data },
   }));
 }
 
@@ -125,9 +125,9 @@ export async function makeJournalHours(sql: Queryable, from: number, to: number)
  * readers is short. @throws areBeingRead().
  */
 export async function dropJournalHours(sql: Queryable): Promise<string[]> {
-  const [row] = await sql<{ until: Date }[]>`select min(until) as until from sealed_hours`;
+  const [row] = await sql<{ until: number }[]>`select min(until) as until from sealed_hours`;
   if (!row) return [];
-  const first = nameOfHour(row.until.getTime());
+  const first = nameOfHour(row.until);
   const sealed = (await hoursOf(sql)).filter(
     (name) => /^journal_\d{10}$/.test(name) && name < first,
   );

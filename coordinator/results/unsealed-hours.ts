@@ -1,4 +1,5 @@
 import type { Log } from '../../shared/base/log.ts';
+import { isoText } from '../../shared/base/time.ts';
 import type { Queryable } from '../database/connect.ts';
 import {
   addBatch,
@@ -138,7 +139,7 @@ function addJournalBatch(
   const fault = addBatch(hours, batch);
   if (fault !== null)
     log.error(
-      { journal: batch.id, probe: batch.probe, arrival: new Date(batch.arrival), fault },
+      { journal: batch.id, probe: batch.probe, arrival: isoText(batch.arrival), fault },
       'a batch of results in the journal is damaged; its checks are missing in charts and lists',
     );
 }

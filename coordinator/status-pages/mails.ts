@@ -32,7 +32,7 @@ export function updateWords(
     minute: '2-digit',
     timeZoneName: 'short',
   });
-  const at = (moment: Date): string => format.format(moment);
+  const at = (moment: number): string => format.format(moment);
   if (kind !== null) return { subject: `${posts[kind]}: ${name}`, sentence: text ?? '' };
   return resolved_at === null
     ? { subject: mail.began.subject(name), sentence: mail.began.sentence(name, at(started_at)) }

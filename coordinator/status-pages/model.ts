@@ -227,11 +227,11 @@ export function postTextFrom(given: string): string {
   });
 }
 
-type ReportTimes = { readonly started_at: Date; readonly ends_at: Date | null };
+type ReportTimes = { readonly started_at: number; readonly ends_at: number | null };
 
 /** @throws Refusal `report_invalid`. */
 export function refuseReportTimes({ started_at, ends_at }: ReportTimes, now: number): void {
-  if (started_at.getTime() > now)
+  if (started_at > now)
     throw new Refusal('report_invalid', {
       started_at: 'is in the future; schedule maintenance for what is planned.',
     });
@@ -240,7 +240,7 @@ export function refuseReportTimes({ started_at, ends_at }: ReportTimes, now: num
 }
 
 /** An update that says `resolved` ends a report; any other one opens a report that has ended. */
-export function endAfterUpdate(ends: Date | null, kind: UpdateKind, at: Date): Date | null {
+export function endAfterUpdate(ends: number | null, kind: UpdateKind, at: number): number | null {
   if (kind === 'resolved') return ends !== null && ends < at ? ends : at;
   return ends !== null && ends <= at ? null : ends;
 }
@@ -270,7 +270,7 @@ export type PageSettings = PageLook & {
   readonly access_version: number;
   readonly domain: string | null;
   readonly domain_token: string | null;
-  readonly domain_proved_at: Date | null;
+  readonly domain_proved_at: number | null;
 };
 
 /** A new page as requested. @throws Refusal. */

@@ -142,13 +142,13 @@ export const getStatusPageLogo = handle(contract.getStatusPageLogo)(
 export const getStatusPageEditor = handle(contract.getStatusPageEditor)(
   async ({ sql, organisation, now, with: { baseUrl, door } }, { page_id: page }) => {
     await requirePage(sql, organisation.id, page);
-    const since = new Date(now - tellableMs);
+    const since = now - tellableMs;
     const of = { organisation: organisation.id, page };
     const [{ monitors, groups }, rows, incidents, reports, { waiting }] = await Promise.all([
       publishable(sql, organisation.id),
       rowsOfPage(sql, page),
       publishedIncidents(sql, page, since, maxIncidents),
-      recentReports(sql, of, new Date(now), since, maxIncidents),
+      recentReports(sql, of, now, since, maxIncidents),
       countSubscribers(sql, page),
     ]);
     return {

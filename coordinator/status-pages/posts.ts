@@ -39,9 +39,7 @@ export const checkStatusPageDomain = handle(api.checkStatusPageDomain)({
     // A proved domain stays proved: a record that is missing for an hour does not take a page
     // offline.
     const after =
-      proved && page.domain_proved_at === null
-        ? { ...page, domain_proved_at: new Date(now) }
-        : page;
+      proved && page.domain_proved_at === null ? { ...page, domain_proved_at: now } : page;
     if (after !== page) await updateStatusPage(sql, organisation.id, page_id, after);
     note({ after: { domain, proved } });
     return { proved: after.domain_proved_at !== null, domain: domainJson(after), found: texts };
@@ -117,7 +115,7 @@ export const createStatusPagePost = handle(api.createStatusPagePost)(
       text,
       organisation: organisation.id,
       user: caller.user,
-      at: new Date(now),
+      at: now,
     });
     return orNotFound(await postById(sql, organisation.id, id), 'status_page_post_not_found');
   },

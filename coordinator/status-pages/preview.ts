@@ -78,8 +78,7 @@ async function unsavedOf(
   const { id, title, kind, text, affected } = report;
   const before =
     id === null ? undefined : await reportById(sql, { organisation: organisation.id, page }, id);
-  const at = new Date(now);
-  const ends = endAfterUpdate(before?.ends_at ?? null, kind, at);
+  const ends = endAfterUpdate(before?.ends_at ?? null, kind, now);
   const posted = (before?.updates ?? []).map((each) => ({
     kind: each.kind,
     text: each.text,
@@ -89,8 +88,8 @@ async function unsavedOf(
     report: {
       id: id ?? newId(),
       title,
-      startedAt: before?.started_at.getTime() ?? now,
-      endsAt: ends?.getTime() ?? null,
+      startedAt: before?.started_at ?? now,
+      endsAt: ends,
       affected: affected ?? before?.affected ?? [],
       posts: [...posted.toReversed(), ...(text === '' ? [] : [{ kind, text, at: now }])],
     },

@@ -47,13 +47,13 @@ export async function insertPost(
     readonly kind: PostKind;
     readonly text: string;
     readonly user: string | null;
-    readonly at: Date;
+    readonly at: number;
   },
 ): Promise<void> {
   const { id, organisation, page, incident, kind, text, user, at } = of;
   await sql`insert into status_page_posts (id, page_id, organisation_id, incident_id, kind, text,
     written_by, written_at)
-    values (${id}, ${page}, ${organisation}, ${incident}, ${kind}, ${text}, ${user}, ${at})`;
+    values (${id}, ${page}, ${organisation}, ${incident}, ${kind}, ${text}, ${user}, ${new Date(at)})`;
 }
 
 export async function postById(
@@ -116,8 +116,8 @@ type Posted = Omit<PostRow, 'key' | 'written_at'> & { readonly written_at: strin
 export type PublishedIncident = {
   readonly id: string;
   readonly display_name: string;
-  readonly started_at: Date;
-  readonly resolved_at: Date | null;
+  readonly started_at: number;
+  readonly resolved_at: number | null;
   readonly posts: readonly Posted[];
 };
 
@@ -125,14 +125,14 @@ export type PublishedIncident = {
 export function publishedIncidents(
   sql: Queryable,
   page: string,
-  since: Date,
+  since: number,
   limit: number,
 ): Promise<PublishedIncident[]> {
   return sql<PublishedIncident[]>`
     select i.id, m.display_name, i.started_at, i.resolved_at, ${postsJson(sql, 'm.page_id')}
     from status_page_monitors m join incidents i on i.monitor_id = m.monitor_id
     where m.page_id = ${page} and i.confirmed_at is not null
-      and (i.resolved_at is null or i.resolved_at > ${since})
+      and (i.resolved_at is null or i.resolved_at > ${new Date(since)})
     order by i.resolved_at is null desc, i.key desc limit ${limit}`;
 }
 
@@ -545,21 +545,21 @@ export type ProvenDomain = {
   readonly domain: string;
   readonly domain_token: string;
   /** When its month without a record began. */
-  readonly seen_at: Date;
-  readonly checked_at: Date | null;
+  readonly seen_at: number;
+  readonly checked_at: number | null;
 };
 
 /** Proven domains whose last check was before this moment. */
 export function domainsToProve(
   sql: Queryable,
-  before: Date,
+  before: number,
   limit: number,
 ): Promise<ProvenDomain[]> {
   return sql<ProvenDomain[]>`
     select id, domain, domain_token, greatest(domain_seen_at, domain_proved_at) as seen_at,
       domain_checked_at as checked_at from status_pages
     where domain_proved_at is not null and domain_token is not null
-      and greatest(domain_checked_at, domain_proved_at) < ${before}
+      and greatest(domain_checked_at, domain_proved_at) < ${new Date(before)}
     order by greatest(domain_checked_at, domain_proved_at) limit ${limit}`;
 }
 
@@ -574,13 +574,13 @@ export async function writeDomainCheck(
     isOver,
   }: {
     readonly domain: string;
-    readonly at: Date;
+    readonly at: number;
     readonly isSeen: boolean;
     readonly isOver: boolean;
   },
 ): Promise<void> {
   await sql`update status_pages
-    set domain_checked_at = ${at}, domain_seen_at = ${isSeen ? at : sql`domain_seen_at`},
+    set domain_checked_at = ${new Date(at)}, domain_seen_at = ${isSeen ? new Date(at) : sql`domain_seen_at`},
     domain_proved_at = ${isOver ? null : sql`domain_proved_at`} where id = ${id}
       and domain = ${domain}`;
 }

@@ -1,3 +1,4 @@
+import { isoText } from '../../shared/base/time.ts';
 import type { Queryable } from '../database/connect.ts';
 import type { Impact, UpdateKind } from './model.ts';
 
@@ -17,8 +18,8 @@ export type ReportRow = {
   readonly key: number;
   readonly id: string;
   readonly title: string;
-  readonly started_at: Date;
-  readonly ends_at: Date | null;
+  readonly started_at: number;
+  readonly ends_at: number | null;
   readonly affected: readonly Affected[];
   /** Newest first. */
   readonly updates: readonly UpdateRow[];
@@ -54,13 +55,13 @@ function report(sql: Queryable) {
 export function recentReports(
   sql: Queryable,
   { organisation, page }: OfPage,
-  now: Date,
-  since: Date,
+  now: number,
+  since: number,
   limit: number,
 ): Promise<ReportRow[]> {
   return sql<ReportRow[]>`select ${report(sql)} where r.organisation_id = ${organisation}
-    and r.page_id = ${page} and (r.ends_at is null or r.ends_at > ${since})
-    order by r.ends_at is null or r.ends_at > ${now} desc, r.key desc limit ${limit}`;
+    and r.page_id = ${page} and (r.ends_at is null or r.ends_at > ${new Date(since)})
+    order by r.ends_at is null or r.ends_at > ${new Date(now)} desc, r.key desc limit ${limit}`;
 }
 
 export async function reportById(
@@ -79,7 +80,7 @@ export async function insertReport(
   row: Pick<ReportRow, 'id' | 'title' | 'started_at' | 'ends_at'>,
 ): Promise<void> {
   await sql`insert into status_page_reports (id, page_id, organisation_id, title, started_at, ends_at)
-    values (${row.id}, ${page}, ${organisation}, ${row.title}, ${row.started_at}, ${row.ends_at})`;
+    values (${row.id}, ${page}, ${organisation}, ${row.title}, ${new Date(row.started_at)}, ${isoText(row.ends_at)})`;
 }
 
 export async function writeReport(
@@ -88,7 +89,7 @@ export async function writeReport(
   row: Pick<ReportRow, 'id' | 'title' | 'started_at' | 'ends_at'>,
 ): Promise<void> {
   await sql`update status_page_reports
-    set title = ${row.title}, started_at = ${row.started_at}, ends_at = ${row.ends_at}
+    set title = ${row.title}, started_at = ${new Date(row.started_at)}, ends_at = ${isoText(row.ends_at)}
     where organisation_id = ${organisation} and id = ${row.id}`;
 }
 
@@ -119,12 +120,12 @@ export async function insertUpdate(
     readonly kind: UpdateKind;
     readonly text: string;
     readonly user: string | null;
-    readonly at: Date;
+    readonly at: number;
   },
 ): Promise<void> {
   await sql`insert into status_page_report_updates (id, report_id, kind, text, written_by,
     written_at)
-    values (${of.id}, ${report}, ${of.kind}, ${of.text}, ${of.user}, ${of.at})`;
+    values (${of.id}, ${report}, ${of.kind}, ${of.text}, ${of.user}, ${new Date(of.at)})`;
 }
 
 export async function deleteReport(

@@ -3,6 +3,7 @@ import * as api from '../../shared/api/status-page-reports.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
+import { isoText } from '../../shared/base/time.ts';
 import { handle } from '../gate/bind.ts';
 import { type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
@@ -53,27 +54,32 @@ async function pageOfReport({ sql, organisation }: InOrganisation, page: string)
 export const createStatusPageReport = handle(api.createStatusPageReport)(async (context, input) => {
   const { sql, caller, now } = context;
   const of = await pageOfReport(context, input.page_id);
-  const at = new Date(now);
   const row = {
     id: newId(),
     title: nameFrom(input.title, 'title'),
-    started_at: dateOf(input.started_at, context) ?? at,
+    started_at: epochFrom(input.started_at, context) ?? now,
     // A report of something that is over ends with its only update.
-    ends_at: dateOf(input.ends_at, context) ?? (input.kind === 'resolved' ? at : null),
+    ends_at: epochFrom(input.ends_at, context) ?? (input.kind === 'resolved' ? now : null),
   };
   refuseReportTimes(row, now);
   const text = postTextFrom(input.text);
   await insertReport(sql, of, row);
   await affect(context, of.page, row.id, input.affected);
-  await insertUpdate(sql, row.id, { id: newId(), kind: input.kind, text, user: caller.user, at });
+  await insertUpdate(sql, row.id, {
+    id: newId(),
+    kind: input.kind,
+    text,
+    user: caller.user,
+    at: now,
+  });
   return reportFrom(context, of, row.id);
 });
 
-function dateOf(
+function epochFrom(
   moment: Moment | null,
   { organisation: { time_zone } }: InOrganisation,
-): Date | null {
-  return moment === null ? null : new Date(epochOf(moment, time_zone));
+): number | null {
+  return moment === null ? null : epochOf(moment, time_zone);
 }
 
 /** A monitor that is named twice has the last impact. */
@@ -104,14 +110,18 @@ export const updateStatusPageReport = handle(api.updateStatusPageReport)(async (
   const row = {
     id: before.id,
     title: input.title === null ? before.title : nameFrom(input.title, 'title'),
-    started_at: dateOf(input.started_at, context) ?? before.started_at,
-    ends_at: dateOf(input.ends_at, context) ?? before.ends_at,
+    started_at: epochFrom(input.started_at, context) ?? before.started_at,
+    ends_at: epochFrom(input.ends_at, context) ?? before.ends_at,
   };
   refuseReportTimes(row, now);
   await writeReport(sql, of.organisation, row);
   if (input.affected !== null) await affect(context, of.page, row.id, input.affected);
   const after = await reportFrom(context, of, row.id);
-  const noted = ({ key: _key, updates: _updates, ...rest }: ReportRow) => rest;
+  const noted = ({ key: _key, updates: _updates, ...rest }: ReportRow) => ({
+    ...rest,
+    started_at: isoText(rest.started_at),
+    ends_at: isoText(rest.ends_at),
+  });
   note({ before: noted(before), after: noted(after) });
   return after;
 });
@@ -127,13 +137,18 @@ export const addStatusPageReportUpdate = handle(api.addStatusPageReportUpdate)(
         `A report has at most ${maxUpdates} updates; write another report.`,
       );
     const said = postTextFrom(text);
-    const at = new Date(now);
     await writeReport(sql, of.organisation, {
       ...report,
-      ends_at: endAfterUpdate(report.ends_at, kind, at),
+      ends_at: endAfterUpdate(report.ends_at, kind, now),
     });
     if (affected !== null) await affect(context, of.page, report.id, affected);
-    await insertUpdate(sql, report.id, { id: newId(), kind, text: said, user: caller.user, at });
+    await insertUpdate(sql, report.id, {
+      id: newId(),
+      kind,
+      text: said,
+      user: caller.user,
+      at: now,
+    });
     return reportFrom(context, of, report.id);
   },
 );

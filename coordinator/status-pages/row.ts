@@ -32,7 +32,7 @@ export type PageSummary = {
   readonly name: string;
   readonly slug: string;
   readonly enabled: boolean;
-  readonly created_at: Date;
+  readonly created_at: number;
 };
 export type PageMonitor = {
   readonly monitor: string;
@@ -62,7 +62,7 @@ export type PostRow = {
   readonly kind: PostKind;
   readonly text: string;
   readonly written_by: string | null;
-  readonly written_at: Date;
+  readonly written_at: number;
 };
 
 export function domainJson({

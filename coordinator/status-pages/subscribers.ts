@@ -9,12 +9,12 @@ export type NewSubscriber = {
   readonly page: string;
   readonly email: string;
   readonly language: PageLanguage;
-  readonly at: Date;
+  readonly at: number;
   /**
    * An address that was asked since then, by this page or by the maximum of its organisation's
    * pages, gets no further mail.
    */
-  readonly notSince: Date;
+  readonly notSince: number;
 };
 
 /**
@@ -38,14 +38,14 @@ export async function insertUnconfirmed(
     0))`;
   const [row] = await sql<{ id: string; asked: number }[]>`
     insert into status_page_subscribers as s (id, page_id, email, language, asked_at)
-    select ${id}, ${page}, ${email}, ${language}, ${at}
+    select ${id}, ${page}, ${email}, ${language}, ${new Date(at)}
     where not exists (select 1 from status_page_subscribers where page_id = ${page}
-      and lower(email) = lower(${email}) and asked_at > ${notSince})
+      and lower(email) = lower(${email}) and asked_at > ${new Date(notSince)})
     on conflict (page_id, lower(email)) do update
     set asked_at = excluded.asked_at, language = excluded.language where s.confirmed_at is null
     returning id,
       (select count(*)::int from status_page_subscribers a join status_pages p on p.id = a.page_id
-      where lower(a.email) = lower(${email}) and a.asked_at > ${notSince}
+      where lower(a.email) = lower(${email}) and a.asked_at > ${new Date(notSince)}
         and p.organisation_id = (select organisation_id from status_pages
           where id = ${page})) as asked`;
   return row && row.asked < maxQuestions ? row.id : undefined;
@@ -95,7 +95,7 @@ export async function subscriberOfPage(
 export type ConfirmationLink = {
   readonly page: string;
   readonly fingerprint: Buffer;
-  readonly askedSince: Date;
+  readonly askedSince: number;
 };
 
 export type WaitingPage = { readonly slug: string; readonly title: string };
@@ -107,7 +107,7 @@ export function waitingPages(sql: Queryable, link: ConfirmationLink): Promise<Wa
   select p.slug, p.name as title from l join status_pages p on p.organisation_id = l.organisation_id
     and p.enabled
     join status_page_subscribers s on s.page_id = p.id and lower(s.email) = lower(l.email)
-  where s.confirmed_at is null and s.asked_at > ${link.askedSince}
+  where s.confirmed_at is null and s.asked_at > ${new Date(link.askedSince)}
   order by p.id <> l.page_id, p.name, p.id`;
 }
 
@@ -120,7 +120,7 @@ function linked(sql: Queryable, { page, fingerprint, askedSince }: ConfirmationL
   select s.email, p.organisation_id, s.page_id from status_page_subscribers s join status_pages p
     on p.id = s.page_id
   where s.page_id = ${page} and s.confirm_fingerprint = ${fingerprint} and s.confirmed_at is null
-    and s.asked_at > ${askedSince}`;
+    and s.asked_at > ${new Date(askedSince)}`;
 }
 
 /**
@@ -130,15 +130,15 @@ function linked(sql: Queryable, { page, fingerprint, askedSince }: ConfirmationL
 export async function confirmSubscriber(
   sql: Queryable,
   link: ConfirmationLink,
-  at: Date,
+  at: number,
   slugs: readonly string[],
 ): Promise<boolean> {
   const rows = await sql`
     with l as (${linked(sql, link)})
-    update status_page_subscribers s set confirmed_at = ${at}, confirm_fingerprint = null
+    update status_page_subscribers s set confirmed_at = ${new Date(at)}, confirm_fingerprint = null
     from l join status_pages p on p.organisation_id = l.organisation_id
     where s.page_id = p.id and lower(s.email) = lower(l.email) and s.confirmed_at is null
-      and s.asked_at > ${link.askedSince}
+      and s.asked_at > ${new Date(link.askedSince)}
       and (p.id = l.page_id or (p.enabled and p.slug = any(${slugs.filter(storable)})))`;
   return rows.count > 0;
 }
@@ -154,10 +154,10 @@ export type SubscriberRow = {
   readonly id: string;
   readonly email: string | null;
   readonly host: string | null;
-  readonly asked_at: Date;
-  readonly confirmed_at: Date | null;
-  readonly failing_since: Date | null;
-  readonly off_at: Date | null;
+  readonly asked_at: number;
+  readonly confirmed_at: number | null;
+  readonly failing_since: number | null;
+  readonly off_at: number | null;
 };
 
 export function subscriberPage(
@@ -174,9 +174,9 @@ export function subscriberPage(
 }
 
 /** Deletes those who never answered; a webhook that was switched off had answered. */
-export async function forgetUnconfirmed(sql: Queryable, before: Date): Promise<void> {
+export async function forgetUnconfirmed(sql: Queryable, before: number): Promise<void> {
   await sql`delete from status_page_subscribers where confirmed_at is null and off_at is null
-    and asked_at < ${before}`;
+    and asked_at < ${new Date(before)}`;
 }
 
 export type SubscriberNotice = {
@@ -195,12 +195,12 @@ export type SubscriberNotice = {
  */
 export function takeUnsentPosts(
   sql: Queryable,
-  at: Date,
+  at: number,
   limit: number,
 ): Promise<SubscriberNotice[]> {
   return sql<SubscriberNotice[]>`
   with fresh as (
-    update status_page_posts set told_at = ${at}
+    update status_page_posts set told_at = ${new Date(at)}
     where id in (select id from status_page_posts where told_at is null order by key limit ${limit}
       for update skip locked)
     returning id, page_id, incident_id, written_at)
@@ -213,12 +213,12 @@ export function takeUnsentPosts(
 /** The same for updates of reports. */
 export function takeUnsentUpdates(
   sql: Queryable,
-  at: Date,
+  at: number,
   limit: number,
 ): Promise<SubscriberNotice[]> {
   return sql<SubscriberNotice[]>`
   with fresh as (
-    update status_page_report_updates set told_at = ${at}
+    update status_page_report_updates set told_at = ${new Date(at)}
     where id in (select id from status_page_report_updates where told_at is null order by key
       limit ${limit} for update skip locked)
     returning id, report_id, written_at)
@@ -237,19 +237,19 @@ export function takeUnsentUpdates(
  */
 export function takeUnsentIncidents(
   sql: Queryable,
-  at: Date,
-  from: Date,
+  at: number,
+  from: number,
 ): Promise<SubscriberNotice[]> {
   return sql<SubscriberNotice[]>`
   with fresh as (
     select a.organisation_id, a.monitor_id, a.incident_id, i.confirmed_at, case
       when a.event = 'down' then 'began' else 'over' end as event
     from alerts a join incidents i on i.id = a.incident_id
-    where a.id > coalesce((select id from alerts where created_at < ${from} order by id desc
+    where a.id > coalesce((select id from alerts where created_at < ${new Date(from)} order by id desc
       limit 1), 0) and a.state in ('due', 'sent')),
   told as (
     insert into status_page_told (page_id, incident_id, event, told_at)
-    select distinct p.id, f.incident_id, f.event, ${at}::timestamptz from fresh f
+    select distinct p.id, f.incident_id, f.event, ${new Date(at)}::timestamptz from fresh f
     join status_page_monitors m on m.monitor_id = f.monitor_id
     join status_pages p on p.id = m.page_id and p.organisation_id = f.organisation_id and p.enabled
     where exists (select 1 from status_page_subscribers s where s.page_id = p.id
@@ -271,8 +271,8 @@ export function takeUnsentIncidents(
 export type NotifiedIncident = {
   /** The public name of its monitor; of a report, its title. */
   readonly name: string;
-  readonly started_at: Date;
-  readonly resolved_at: Date | null;
+  readonly started_at: number;
+  readonly resolved_at: number | null;
   readonly kind: UpdateKind | null;
   readonly text: string | null;
 };

@@ -11,7 +11,7 @@ export type NewWebhook = {
   readonly host: string;
   readonly box: Buffer;
   readonly language: PageLanguage;
-  readonly at: Date;
+  readonly at: number;
 };
 
 export type WebhookPlace = {
@@ -44,7 +44,7 @@ export async function insertWebhook(
   const { count } = await sql`
     insert into status_page_subscribers (id, page_id, url_fingerprint, host, secrets, language,
       asked_at, confirmed_at)
-    values (${id}, ${page}, ${fingerprint}, ${host}, ${box}, ${language}, ${at}, ${at})
+    values (${id}, ${page}, ${fingerprint}, ${host}, ${box}, ${language}, ${new Date(at)}, ${new Date(at)})
     on conflict do nothing`;
   return count > 0;
 }
@@ -52,13 +52,13 @@ export async function insertWebhook(
 export async function insertDeliveries(
   sql: Queryable,
   notices: readonly (Omit<SubscriberNotice, 'email'> & { readonly id: string })[],
-  at: Date,
+  at: number,
 ): Promise<void> {
   if (notices.length === 0) return;
   await sql`
     insert into deliveries (id, subscriber_id, event, told, created_at, next_at)
-    select id, subscriber, event, jsonb_build_object('incident', incident, 'post', post), ${at},
-      ${at}
+    select id, subscriber, event, jsonb_build_object('incident', incident, 'post', post), ${new Date(at)},
+      ${new Date(at)}
     from json_to_recordset(${JSON.stringify(notices)}::text::json)
       as n (id uuid, subscriber uuid, incident uuid, event text, post uuid)`;
 }
@@ -89,12 +89,12 @@ export async function webhooksSucceeded(sql: Queryable, ids: readonly string[]):
 export async function webhooksFailed(
   sql: Queryable,
   ids: readonly string[],
-  { at, offBefore }: { readonly at: Date; readonly offBefore: Date },
+  { at, offBefore }: { readonly at: number; readonly offBefore: number },
 ): Promise<readonly string[]> {
-  const rows = await sql<{ id: string; off_at: Date | null }[]>`
-    update status_page_subscribers set failing_since = coalesce(failing_since, ${at}),
-      off_at = case when failing_since < ${offBefore} then ${at}::timestamptz end,
-      confirmed_at = case when failing_since < ${offBefore} then null else confirmed_at end
+  const rows = await sql<{ id: string; off_at: number | null }[]>`
+    update status_page_subscribers set failing_since = coalesce(failing_since, ${new Date(at)}),
+      off_at = case when failing_since < ${new Date(offBefore)} then ${new Date(at)}::timestamptz end,
+      confirmed_at = case when failing_since < ${new Date(offBefore)} then null else confirmed_at end
     where id = any(${ids}::uuid[]) and off_at is null returning id, off_at`;
   return rows.flatMap(({ id, off_at }) => (off_at === null ? [] : [id]));
 }

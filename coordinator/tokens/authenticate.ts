@@ -105,8 +105,7 @@ export function createTokens({ sql, secretKey, previousKey, clock, log }: Depend
       if (!isTokenText(text)) throw invalid();
       const holder = await lookup(fingerprintOf(text, await key()).toString('hex'));
       const now = clock.now();
-      if (!holder || (holder.expires_at !== null && holder.expires_at.getTime() <= now))
-        throw invalid();
+      if (!holder || (holder.expires_at !== null && holder.expires_at <= now)) throw invalid();
       uses.note(holder.id, now);
       const { organisation_id, organisation, plan, time_zone, ends_at } = holder;
       return {

@@ -1,6 +1,7 @@
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
+import { isoText } from '../../shared/base/time.ts';
 import { handle } from '../gate/bind.ts';
 import { mayManage, scopeFrom } from '../gate/caller.ts';
 import { type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
@@ -27,9 +28,8 @@ export const createToken = handle(contract.createToken)(
         await memberByEmail(sql, organisation.id, (input.email ?? '').trim()),
         'member_not_found',
       ).user_id;
-    const expires_at =
-      input.expires_at && new Date(epochOf(input.expires_at, organisation.time_zone));
-    if (expires_at !== null && expires_at.getTime() <= now)
+    const expires_at = input.expires_at && epochOf(input.expires_at, organisation.time_zone);
+    if (expires_at !== null && expires_at <= now)
       throw new Refusal('expiry_invalid', {
         expires_at: 'has passed already; give a later one, or none for a token that does not end.',
       });
@@ -41,7 +41,7 @@ export const createToken = handle(contract.createToken)(
         name,
         scope,
         begins: shown,
-        expires_at: expires_at?.toISOString() ?? null,
+        expires_at: isoText(expires_at),
         ...(input.email === null ? {} : { owner: input.email.trim() }),
       },
     });
@@ -54,7 +54,7 @@ export const createToken = handle(contract.createToken)(
       scope,
       fingerprint,
       shown,
-      created_at: new Date(now),
+      created_at: now,
       expires_at,
     });
     // A member who was removed after authentication gets the same answer as any outsider.
@@ -87,7 +87,7 @@ function tokenJson({ caller, now }: InOrganisation) {
     kind: 'token',
     owner: { email: row.email, name: row.owner },
     own: row.user_id === caller.user,
-    over: row.expires_at !== null && row.expires_at.getTime() <= now,
+    over: row.expires_at !== null && row.expires_at <= now,
   });
 }
 

@@ -1,3 +1,4 @@
+import { isoText } from '../../shared/base/time.ts';
 import type { Queryable } from '../database/connect.ts';
 import type { Role, Scope } from '../gate/caller.ts';
 import type { PlanName } from '../gate/plans.ts';
@@ -8,7 +9,7 @@ export type TokenHolder = {
   readonly id: string;
   readonly name: string;
   readonly scope: Scope;
-  readonly expires_at: Date | null;
+  readonly expires_at: number | null;
   readonly user_id: string;
   readonly role: Role;
   readonly organisation_id: string;
@@ -45,8 +46,8 @@ export type NewToken = {
   readonly scope: Scope;
   readonly fingerprint: Buffer;
   readonly shown: string;
-  readonly created_at: Date;
-  readonly expires_at: Date | null;
+  readonly created_at: number;
+  readonly expires_at: number | null;
 };
 
 /** False: its user no longer belongs to the organisation. */
@@ -56,7 +57,7 @@ export async function insertToken(sql: Queryable, token: NewToken): Promise<bool
     await sql`insert into tokens (id, organisation_id, user_id, name, scope, fingerprint, shown,
       created_at, expires_at)
     select ${id}, m.organisation_id, m.user_id, ${name}, ${scope}, ${fingerprint}, ${shown},
-      ${created_at}, ${expires_at}
+      ${new Date(created_at)}, ${isoText(expires_at)}
     from memberships m where m.organisation_id = ${organisation}
       and m.user_id = ${user} for key share`;
   return count > 0;
@@ -72,9 +73,9 @@ export type ListedToken = {
   readonly email: string;
   /** The owner's name. */
   readonly owner: string;
-  readonly created_at: Date;
-  readonly expires_at: Date | null;
-  readonly last_used_at: Date | null;
+  readonly created_at: number;
+  readonly expires_at: number | null;
+  readonly last_used_at: number | null;
 };
 
 /**

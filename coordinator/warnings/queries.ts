@@ -51,8 +51,8 @@ export type CertificateRow = {
   readonly name: string;
   readonly fingerprint: string;
   readonly issuer: string;
-  readonly ends_at: Date;
-  readonly seen_at: Date;
+  readonly ends_at: number;
+  readonly seen_at: number;
 };
 
 /**

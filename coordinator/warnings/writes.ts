@@ -1,3 +1,4 @@
+import { isoText } from '../../shared/base/time.ts';
 import type { CauseParams, CertificateNote } from '../../shared/checks/result.ts';
 import { isWarningCode } from '../../shared/checks/warnings.ts';
 import type { Effect, HeldWarning } from '../core/types.ts';
@@ -22,9 +23,9 @@ export function writeWarnings(sql: Queryable, writes: readonly WarningWrite[]): 
     monitor_id: monitor,
     code: warning.code,
     details: warning.details,
-    began_at: time(warning.since),
-    confirmed_at: time(warning.begun_at),
-    ended_at: time(ended_at),
+    began_at: isoText(warning.since),
+    confirmed_at: isoText(warning.begun_at),
+    ended_at: isoText(ended_at),
     told: told[change],
   }));
   // One statement may change a row only once. Each write is the whole row, so the last one counts.
@@ -59,10 +60,6 @@ const told = {
   ended: 'warning_over',
 } as const satisfies Record<WarningWrite['change'], string | null>;
 
-function time(at: number | null): string | null {
-  return at === null ? null : new Date(at).toISOString();
-}
-
 export type CertificateWrite = CertificateNote & { readonly monitor: string; readonly at: number };
 
 export function writeCertificates(
@@ -75,7 +72,7 @@ export function writeCertificates(
       .toSorted((a, b) => a.at - b.at)
       .map(({ starts_at, ends_at, at, ...rest }) => [
         rest.monitor,
-        { ...rest, starts_at: time(starts_at), ends_at: time(ends_at), seen_at: time(at) },
+        { ...rest, starts_at: isoText(starts_at), ends_at: isoText(ends_at), seen_at: isoText(at) },
       ]),
   );
   return [
@@ -100,8 +97,8 @@ type OpenRow = {
   readonly monitor_id: string;
   readonly code: string;
   readonly details: CauseParams;
-  readonly began_at: Date;
-  readonly confirmed_at: Date;
+  readonly began_at: number;
+  readonly confirmed_at: number;
   readonly told: readonly CauseParams[];
 };
 
@@ -126,8 +123,8 @@ export async function openWarnings(
               id,
               code,
               details,
-              since: began_at.getTime(),
-              begun_at: confirmed_at.getTime(),
+              since: began_at,
+              begun_at: confirmed_at,
               below_since: null,
               told: told.slice(-maxTold).map(toldAs),
               views: [],

@@ -1,3 +1,4 @@
+import { isoText } from '../../shared/base/time.ts';
 import type { Queryable } from '../database/connect.ts';
 
 /** From the list of events to deliveries, and how webhooks fare with them. */
@@ -12,7 +13,7 @@ const webhooksAtOnce = 100;
  * events, those that an open transaction could still precede wait. An event that is handed on again
  * (a replay) is sent again. Returns whether there may be more.
  */
-export async function handOn(sql: Queryable, at: Date): Promise<boolean> {
+export async function handOn(sql: Queryable, at: number): Promise<boolean> {
   const [row] = await sql<{ found: number }[]>`
     with behind as materialized (
       select c.webhook_id, c.written_by, c.event_key, c.begins, w.organisation_id, w.event_types
@@ -34,7 +35,7 @@ export async function handOn(sql: Queryable, at: Date): Promise<boolean> {
     handed as (
       insert into deliveries (organisation_id, webhook_id, event_key, event_id, event,
         created_at, next_at)
-      select organisation_id, webhook_id, id, event_id, what, ${at}, ${at} from found
+      select organisation_id, webhook_id, id, event_id, what, ${new Date(at)}, ${new Date(at)} from found
       where is_wanted order by webhook_id, written_by, id
       on conflict (webhook_id, event_key) do update
         set state = 'waiting', attempts = 0, next_at = excluded.next_at, settled_at = null),
@@ -74,12 +75,11 @@ export async function writeHealth(
     readonly off: 'gone' | 'failing' | null;
   })[],
 ): Promise<void> {
-  const text = (at: number | null) => (at === null ? null : new Date(at).toISOString());
   const rows = webhooks.map(({ id, failing_since, last_failed_at, delivered_at, off }) => ({
     id,
-    failing_since: text(failing_since),
-    last_failed_at: text(last_failed_at),
-    delivered_at: text(delivered_at),
+    failing_since: isoText(failing_since),
+    last_failed_at: isoText(last_failed_at),
+    delivered_at: isoText(delivered_at),
     off,
   }));
   await sql`

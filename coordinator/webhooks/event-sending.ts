@@ -42,7 +42,7 @@ export function createWebhookSending(deps: WebhookSendingDependencies): Sending 
 
   const hurry = async (): Promise<void> => {
     for (let isMore = true; isMore && !closed; ) {
-      isMore = await handOn(sql, new Date(clock.now()));
+      isMore = await handOn(sql, clock.now());
       await sending.hurry();
     }
   };
@@ -84,7 +84,7 @@ function eventKind(deps: WebhookSendingDependencies): Kind<DueEvent> {
           secrets: validSecrets(all, now).map(({ secret }) => secret),
           id: event_id,
           now,
-          content: webhookContent(eventJson({ ...event, at: new Date(event.at) })),
+          content: webhookContent(eventJson({ ...event, at: Date.parse(event.at) })),
         }),
       ),
     );
@@ -147,7 +147,7 @@ async function turnedOff(
     because === null ? [] : [{ ...webhook, because }],
   );
   if (off.length === 0) return;
-  const at = new Date(clock.now());
+  const at = clock.now();
   for (const { id, because } of off) log.warn({ webhook: id, because }, 'turned off a webhook');
   await cancelWaiting(
     transaction,

@@ -116,7 +116,7 @@ export const createWebhook = handle(api.createWebhook)({
         enabled,
         secrets: await sealWebhook(dependencies.secrets, sql, id, box),
       },
-      new Date(now),
+      now,
     );
     note({ after: { id, url: maskedUrl(url.href), description, event_types, enabled } });
     return { ...(await webhookJson(context, await existing(context, id))), secret };
@@ -183,7 +183,7 @@ export const updateWebhook = handle(api.updateWebhook)({
       isTurnedOn || url.href !== stored.url,
     );
     if (isTurnedOn) await beginCursors(sql, before.id);
-    if (!enabled) await cancelWaiting(sql, 'event', [before.id], new Date(now));
+    if (!enabled) await cancelWaiting(sql, 'event', [before.id], now);
     const { description, event_types } = before;
     note({
       before: { url: maskedUrl(stored.url), description, event_types, enabled: before.enabled },
@@ -274,7 +274,7 @@ function deliveryJson(scope: Pick<OrganisationScope, 'caller'>, row: DeliveryRow
   return {
     ...row,
     next_attempt_at: row.state === 'waiting' ? row.next_at : null,
-    attempted_at: last && new Date(last.at),
+    attempted_at: last?.at ?? null,
     status: last?.status ?? null,
     failure: last?.class ?? null,
     answer: seesAll(scope) ? (last?.answer ?? null) : null,
@@ -293,7 +293,7 @@ export const resendWebhookDelivery = handle(api.resendWebhookDelivery)({
   act: async (context, { webhook_id: id, delivery_id }) => {
     const { sql, organisation, now, note } = context;
     const row = orNotFound(
-      await resendDelivery(sql, organisation.id, id, delivery_id, new Date(now)),
+      await resendDelivery(sql, organisation.id, id, delivery_id, now),
       'webhook_delivery_not_found',
     );
     note({ after: { event: row.event, event_id: row.event_id } });
@@ -324,11 +324,7 @@ export const replayWebhook = handle(api.replayWebhook)({
     const from =
       after === null
         ? since &&
-          (await positionSince(
-            sql,
-            organisation.id,
-            new Date(epochOf(since, organisation.time_zone)),
-          ))
+          (await positionSince(sql, organisation.id, epochOf(since, organisation.time_zone)))
         : await (await eventCursors(sql, dependencies.cursors, organisation.id, null)).read(after, [
             'body',
             'after',

@@ -12,9 +12,9 @@ export type WebhookRow = {
   /** Empty: of every type. */
   readonly event_types: readonly string[];
   readonly enabled: boolean;
-  readonly created_at: Date;
-  readonly last_delivered_at: Date | null;
-  readonly failing_since: Date | null;
+  readonly created_at: number;
+  readonly last_delivered_at: number | null;
+  readonly failing_since: number | null;
   readonly disabled_because: 'gone' | 'failing' | null;
 };
 
@@ -60,13 +60,13 @@ export type WebhookWrite = Pick<
 export async function insertWebhook(
   sql: Queryable,
   { id, organisation, description, host, secrets, event_types, enabled }: WebhookWrite,
-  at: Date,
+  at: number,
 ): Promise<void> {
   await sql`
     insert into webhooks (id, organisation_id, description, host, secrets, event_types, enabled,
       created_at)
     values (${id}, ${organisation}, ${description}, ${host}, ${secrets},
-      ${[...event_types]}::text[], ${enabled}, ${at})`;
+      ${[...event_types]}::text[], ${enabled}, ${new Date(at)})`;
   await beginCursors(sql, id);
 }
 
@@ -124,8 +124,8 @@ export type DeliveryRow = {
   readonly event_id: string;
   readonly event: string;
   readonly state: DeliveryState;
-  readonly created_at: Date;
-  readonly next_at: Date;
+  readonly created_at: number;
+  readonly next_at: number;
   readonly attempts: number;
   /** The last attempt that was answered, or that ended without an answer (class). */
   readonly attempted: {
@@ -164,10 +164,10 @@ export async function resendDelivery(
   organisation: string,
   webhook: string,
   id: string,
-  at: Date,
+  at: number,
 ): Promise<DeliveryRow | undefined> {
   const [row] = await sql<DeliveryRow[]>`
-    update deliveries d set state = 'waiting', attempts = 0, next_at = ${at},
+    update deliveries d set state = 'waiting', attempts = 0, next_at = ${new Date(at)},
       settled_at = null
     where d.organisation_id = ${organisation} and d.webhook_id = ${webhook} and d.id = ${id}
     returning ${deliveryColumns(sql)}`;
@@ -178,11 +178,11 @@ export async function resendDelivery(
 export async function positionSince(
   sql: Queryable,
   organisation: string,
-  since: Date,
+  since: number,
 ): Promise<EventPosition | undefined> {
   const [row] = await sql<EventPosition[]>`
     select id - 1 as key, written_by::text as place from events
-    where organisation_id = ${organisation} and at >= ${since} order by written_by, id limit 1`;
+    where organisation_id = ${organisation} and at >= ${new Date(since)} order by written_by, id limit 1`;
   return row;
 }
 

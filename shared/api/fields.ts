@@ -50,6 +50,8 @@ export type Field<T> = {
   readonly item?: Field<unknown>;
   /** Of an object. */
   readonly shape?: Shape;
+  /** Of a date-time, which handlers answer as a number. */
+  readonly isMoment?: true;
   readonly schema: JsonSchema;
   readonly documented: Documented;
   /** Named objects that this field refers to; the document lists them once. */
@@ -242,6 +244,7 @@ export function nullable<T>(inner: Field<T>, more: More = {}): Field<T | null> {
     components: inner.components,
     ...(inner.item && { item: inner.item }),
     ...(inner.shape && { shape: inner.shape }),
+    ...(inner.isMoment && { isMoment: true }),
     parse: (input, place) => (input === null ? good(null) : inner.parse(input, place)),
   };
 }
@@ -280,10 +283,14 @@ export function grown<T>(inner: Field<T>, value: T): Field<T> {
   return { ...inner, absent: { value } };
 }
 
+/** Any text may be used as one; the mark tells handlers where a number is written as one. */
+export type DateTime = string & { readonly isMoment?: true };
+
 /** A date-time in an answer: UTC with Z and milliseconds. */
-export function dateTime(more: More = {}): Field<string> {
+export function dateTime(more: More = {}): Field<DateTime> {
   return {
     ...described({ type: 'string', format: 'date-time' }, more),
+    isMoment: true,
     components: [],
     parse: (input, place) =>
       typeof input === 'string'

@@ -6,6 +6,13 @@ export type Clock = { readonly now: () => number };
 
 export const systemClock: Clock = { now: () => Date.now() };
 
+/** A moment as contracts, JSON and statements of SQL have it. */
+export function isoText(at: number): string;
+export function isoText(at: number | null): string | null;
+export function isoText(at: number | null): string | null {
+  return at === null ? null : new Date(at).toISOString();
+}
+
 const units = [
   ['d', 86_400_000],
   ['h', 3_600_000],

@@ -22,7 +22,7 @@ const quantile = (values: readonly number[], share: number): number =>
 type Step = {
   readonly channel_id: string;
   readonly message_id: string | null;
-  readonly due_at: Date;
+  readonly due_at: number;
 };
 
 /** What was planned for these channels. */
@@ -138,8 +138,7 @@ export const alerts: Bench = {
       };
       const steps = await eventually(isTold, 180_000, 500);
       const took = steps.map(
-        ({ message_id, due_at }) =>
-          (rig.accepted.get(message_id ?? '') ?? Number.NaN) - due_at.getTime(),
+        ({ message_id, due_at }) => (rig.accepted.get(message_id ?? '') ?? Number.NaN) - due_at,
       );
       const p99 = quantile(took, 0.99);
       const hanging = await rig.sql<
@@ -172,10 +171,10 @@ export const alerts: Bench = {
       figures.push(
         await messagesFigure(rig, '1,000 monitors of an organisation down at once', many),
       );
-      const first = await rig.sql<{ at: Date }[]>`
+      const first = await rig.sql<{ at: number }[]>`
         select distinct on (channel_id) settled_at as at from deliveries
         where channel_id = any(${many.channels}::uuid[]) order by channel_id, key`;
-      const firstMs = Math.max(...first.map(({ at }) => at.getTime() - began));
+      const firstMs = Math.max(...first.map(({ at }) => at - began));
       figures.push({
         what: 'the first message of each, from the outage on, the slowest of 10',
         ours: `${firstMs.toFixed(0)} ms`,

@@ -118,10 +118,10 @@ async function detectionBesideAKill(rig: Rig): Promise<Seen['found']> {
   const seen = new Map<string, number>();
   await eventually(
     async () => {
-      const rows = await rig.sql<{ id: string; started_at: Date }[]>`
+      const rows = await rig.sql<{ id: string; started_at: number }[]>`
         select id, started_at from incidents where confirmed_at is not null`;
       for (const { id, started_at } of rows)
-        if (!seen.has(id)) seen.set(id, Date.now() - started_at.getTime());
+        if (!seen.has(id)) seen.set(id, Date.now() - started_at);
       return seen.size >= canaries;
     },
     300_000,

@@ -101,7 +101,7 @@ const addChannel = async ({ sql, organisation }: Network, url: string): Promise<
       reminder_s: null,
       hours: null,
       warnings: true,
-      verified_at: new Date(),
+      verified_at: Date.now(),
     });
   });
 };

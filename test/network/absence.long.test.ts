@@ -281,7 +281,7 @@ describe.concurrent('results', () => {
     await probe.say(monitor, late, null);
     await probe.say(monitor, late, null);
     await probe.say(monitor, [{ seq: 4, at: hourAgo + 4_000, outcome: 'ok' }], 3);
-    const isOld = ({ at }: { at: Date }) => Number(at) < hourAgo + 60_000;
+    const isOld = ({ at }: { at: number }) => Number(at) < hourAgo + 60_000;
     await eventually(async () => (await resultsOf(network.sql, monitor)).filter(isOld).length >= 4);
     expect((await resultsOf(network.sql, monitor)).filter(isOld)).toHaveLength(4);
     expect(

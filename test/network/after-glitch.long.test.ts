@@ -158,7 +158,7 @@ describe('late results that retime an outage', () => {
     ]);
     expect(confirmed_continent).not.toBe('Europe');
     expect(await incidentsOf(network.sql, monitor)).toHaveLength(1);
-    const [seen, confirmed] = await network.sql<{ at: Date; evidence: unknown }[]>`
+    const [seen, confirmed] = await network.sql<{ at: number; evidence: unknown }[]>`
     select e.at, e.evidence from incident_evidence e join incidents i on i.id = e.incident_id
     where i.monitor_id = ${monitor} and e.part <> 'matrix' order by e.part = 'confirmed'`;
     expect([Number(seen?.at), Number(confirmed?.at)]).toEqual([

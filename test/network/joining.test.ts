@@ -388,9 +388,9 @@ describe('credentials that end soon', () => {
     });
     const seen = async () => {
       const [row] = await network.sql<
-        { last_seen_at: Date | null }[]
+        { last_seen_at: number | null }[]
       >`select last_seen_at from probes where id = ${probe}`;
-      return row?.last_seen_at?.getTime() ?? 0;
+      return row?.last_seen_at ?? 0;
     };
 
     const app = await createProbe(config, { log: testLog() });

@@ -88,7 +88,7 @@ describe('messages', () => {
         reminder_s: null,
         hours: null,
         warnings: true,
-        verified_at: new Date(),
+        verified_at: Date.now(),
       });
     });
     return id;
@@ -278,9 +278,9 @@ describe('a coordinator that is killed while it sends', () => {
     const claimedUntil = async () =>
       (
         await network.sql<
-          { at: Date }[]
+          { at: number }[]
         >`select claimed_until as at from deliveries where kind = 'alert' and state = 'waiting'`
-      ).map(({ at }) => at.getTime());
+      ).map(({ at }) => at);
     const [until = 0] = await claimedUntil();
     receiver.answer(says(204));
     await network.startCoordinatorProcess(here);

@@ -151,7 +151,7 @@ describe('sealing', () => {
         where newest > 'epoch' group by 1`,
     ).toEqual([
       {
-        newest: new Date(newest),
+        newest,
         checks: times.filter((at) => at >= newest).length * monitors.length,
       },
     ]);

@@ -224,7 +224,7 @@ describeInBrowser('journeys of a team that has been at it for long', (browser) =
       target: `https://branch-${index + 1}.shop.example/`,
       interval_s: 60,
       enabled: false,
-      paused_at: new Date(),
+      paused_at: Date.now(),
     }));
     await web.sql`insert into monitors ${rowsFor(web.sql, 'monitors', paused)}`;
   });

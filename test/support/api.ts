@@ -284,7 +284,7 @@ export const createThings = async (
         secrets: [{ secret: newSigningSecret(), until: null }],
       }),
     },
-    new Date(),
+    Date.now(),
   );
   await api.sql`insert into deliveries (id, organisation_id, webhook_id, event_key, event_id, event, created_at, next_at)
     values (${delivery}, ${organisation}, ${webhook}, 1, ${newId()}, 'deploy', now(), now())`;

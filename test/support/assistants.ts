@@ -54,16 +54,22 @@ export const connectAssistant = async (
   { baseUrl, scope = 'read_write', client = 'Test Assistant', now = Date.now() }: Options,
 ): Promise<{ readonly connection: string; readonly token: string }> => {
   const [connection, token] = [newId(), randomBytes(32).toString('base64url')];
-  const created_at = new Date(now);
   const about = { client_id: 'a-test', client_name: client, redirect_host: 'localhost' };
-  await insertConnection(sql, { id: connection, organisation, user, ...about, scope, created_at });
+  await insertConnection(sql, {
+    id: connection,
+    organisation,
+    user,
+    ...about,
+    scope,
+    created_at: now,
+  });
   const fingerprint = recordFingerprint(
     await createAssistantKey(sql, { secretKey: testSecretKey })(),
     'AccessToken',
     token,
   );
   await sql`insert into oauth_records (model, fingerprint, connection_id, payload, created_at, expires_at)
-    values ('AccessToken', ${fingerprint}, ${connection}, ${JSON.stringify({ aud: resourceOf(baseUrl) })}::text::jsonb, ${created_at}, ${new Date(now + 900_000)})`;
+    values ('AccessToken', ${fingerprint}, ${connection}, ${JSON.stringify({ aud: resourceOf(baseUrl) })}::text::jsonb, ${new Date(now)}, ${new Date(now + 900_000)})`;
   return { connection, token };
 };
 

@@ -180,7 +180,7 @@ export const seedDemoChannels = async (
   const { text: question, fingerprint } = await createAccountSecrets(sql, {
     secretKey: testSecretKey,
   }).mint('channel');
-  await wantVerification(sql, ana.id, { at: new Date(now), until: new Date(now + day) });
+  await wantVerification(sql, ana.id, { at: now, until: now + day });
   await linkChannel(sql, ana.id, fingerprint);
   return {
     ops: ops.id,

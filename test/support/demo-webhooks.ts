@@ -4,6 +4,7 @@ import { createSecretsAtRest } from '../../coordinator/secrets/at-rest.ts';
 import { insertWebhook } from '../../coordinator/webhooks/queries.ts';
 import { sealWebhook } from '../../coordinator/webhooks/secrets.ts';
 import { newId } from '../../shared/base/crypto.ts';
+import { isoText } from '../../shared/base/time.ts';
 import { testSecretKey } from './people.ts';
 import { rowsFor } from './rows.ts';
 
@@ -29,13 +30,13 @@ export const seedDemoWebhooks = async (
   organisation: string,
   now: number,
 ): Promise<DemoWebhooks> => {
-  const at = (ago: number): Date => new Date(now - ago);
+  const at = (ago: number): number => now - ago;
   const secrets = createSecretsAtRest(testSecretKey);
   const make = async (
     url: string,
     description: string,
     event_types: readonly string[],
-    set: Readonly<Record<string, Date | string | boolean>>,
+    set: Readonly<Record<string, string | boolean>>,
   ): Promise<string> => {
     const id = newId();
     const box = { url, secrets: [{ secret: newSigningSecret(), until: null }] };
@@ -62,15 +63,19 @@ export const seedDemoWebhooks = async (
     'https://tickets.example.com/hooks/antipode',
     'Ticket system',
     ['incident.confirmed', 'incident.resolved'],
-    { last_delivered_at: at(2 * day), failing_since: at(7 * minute), last_failed_at: at(minute) },
+    {
+      last_delivered_at: isoText(at(2 * day)),
+      failing_since: isoText(at(7 * minute)),
+      last_failed_at: isoText(at(minute)),
+    },
   );
   const archive = await make('https://archive.example.com/events', '', [], {
-    last_delivered_at: at(2 * minute),
+    last_delivered_at: isoText(at(2 * minute)),
   });
   const old = await make('https://old.example.com/in', 'Old dashboard', [], {
     enabled: false,
     disabled_because: 'gone',
-    last_delivered_at: at(9 * day),
+    last_delivered_at: isoText(at(9 * day)),
   });
   const delivery = newId();
   const event = (number: number): string => `5d0f7a3e-9c41-4b8e-a6d2-00000000000${number}`;
@@ -86,7 +91,7 @@ export const seedDemoWebhooks = async (
       created_at: at(2 * day),
       next_at: at(2 * day),
       attempts: 1,
-      log: [{ at: at(2 * day).getTime(), took_ms: 48, status: 200, class: null, answer: 'ok' }],
+      log: [{ at: at(2 * day), took_ms: 48, status: 200, class: null, answer: 'ok' }],
       settled_at: at(2 * day),
     },
     {
@@ -99,7 +104,7 @@ export const seedDemoWebhooks = async (
       created_at: at(day),
       next_at: at(day),
       attempts: 10,
-      log: [{ at: at(day).getTime(), took_ms: 48, status: null, class: 'timeout', answer: null }],
+      log: [{ at: at(day), took_ms: 48, status: null, class: 'timeout', answer: null }],
       settled_at: at(day),
     },
     {
@@ -114,7 +119,7 @@ export const seedDemoWebhooks = async (
       attempts: 2,
       log: [
         {
-          at: at(minute).getTime(),
+          at: at(minute),
           took_ms: 48,
           status: 503,
           class: null,

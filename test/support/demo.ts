@@ -7,6 +7,7 @@ import { hashPassword } from '../../coordinator/people/secrets.ts';
 import { makeResultDays } from '../../coordinator/results/retention.ts';
 import type { Moment } from '../../shared/api/moment.ts';
 import { newId } from '../../shared/base/crypto.ts';
+import { isoText } from '../../shared/base/time.ts';
 import { partitionOf } from '../../shared/bus/subjects.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
 import { type GivenCheck, storeChecks } from './checks.ts';
@@ -93,11 +94,11 @@ export const seedDemoPage = async (
   await sql`insert into status_page_report_updates (id, report_id, kind, text, written_at, told_at)
     values (${newId()}, ${report}, 'resolved', 'Search is as fast as before.', ${new Date(now - 3 * day + 40 * minute)}, ${new Date(now)})`;
   for (const [email, confirmed] of [
-    ['ada@reader.example', new Date(now - 9 * day)],
+    ['ada@reader.example', now - 9 * day],
     ['ben@reader.example', null],
   ] as const)
     await sql`insert into status_page_subscribers (id, page_id, email, language, asked_at, confirmed_at)
-      values (${newId()}, ${id}, ${email}, 'en', ${new Date(now - 9 * day)}, ${confirmed})`;
+      values (${newId()}, ${id}, ${email}, 'en', ${new Date(now - 9 * day)}, ${isoText(confirmed)})`;
   await sql`insert into status_page_subscribers (id, page_id, url_fingerprint, host, secrets, language, asked_at, failing_since, off_at)
     values (${newId()}, ${id}, '\\x00', 'status.reader.example', '\\x00', 'en', ${new Date(now - 9 * day)}, ${new Date(now - 4 * day)}, ${new Date(now - day)})`;
   return { id, slug: 'shop', report };
@@ -486,7 +487,7 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
     incident,
     organisation,
     user: null,
-    at: new Date(now),
+    at: now,
     fingerprint: shareFingerprint(share),
   });
 
@@ -524,9 +525,9 @@ const seedWarnings = async (
     ...rest,
     organisation_id: organisation,
     monitor_id: idOf(name),
-    starts_at: new Date(now - 80 * day),
-    ends_at: new Date(now + left * day),
-    seen_at: new Date(now - minute),
+    starts_at: now - 80 * day,
+    ends_at: now + left * day,
+    seen_at: now - minute,
   }));
   await sql`insert into certificates ${rowsFor(sql, 'certificates', certificates)}`;
   const domain = {
@@ -558,8 +559,8 @@ const seedWarnings = async (
     monitor_id: idOf(of),
     code,
     details: details,
-    began_at: new Date(now - ago * day),
-    confirmed_at: new Date(now - ago * day + minute),
+    began_at: now - ago * day,
+    confirmed_at: now - ago * day + minute,
   }));
   await sql`insert into warnings ${rowsFor(sql, 'warnings', warnings)}`;
 };

@@ -33,9 +33,9 @@ import { broken, fine, type Target } from './targets.ts';
 
 export type SeenIncident = {
   readonly id: string;
-  readonly started_at: Date;
-  readonly confirmed_at: Date | null;
-  readonly resolved_at: Date | null;
+  readonly started_at: number;
+  readonly confirmed_at: number | null;
+  readonly resolved_at: number | null;
   readonly seen_probe: string | null;
   readonly seen_continent: string | null;
   readonly confirmed_continent: string | null;
@@ -79,14 +79,14 @@ export const downIsSent = async (sql: Sql, monitor: string): Promise<void> => {
 
 export type StoredResult = {
   readonly continent: string;
-  readonly at: Date;
+  readonly at: number;
   readonly outcome: number;
 };
 
 export const resultsOf = async (sql: Sql, monitor: string): Promise<StoredResult[]> =>
   (await storedChecks(sql, { monitor })).map(({ continent, at, outcome }) => ({
     continent,
-    at: new Date(at),
+    at,
     outcome: outcomeNumbers[outcome],
   }));
 
@@ -182,7 +182,7 @@ export const keepTicking = (
 
 export type StoredPing = {
   readonly kind: string;
-  readonly at: Date;
+  readonly at: number;
   readonly exit_code: number | null;
   readonly rid: string | null;
   readonly run_ms: number | null;
@@ -218,7 +218,7 @@ export type Watched = {
   readonly delays: { readonly what: string; readonly ms: number }[];
 };
 
-const isEverConfirmed = ({ confirmed_at }: { readonly confirmed_at: Date | null }): boolean =>
+const isEverConfirmed = ({ confirmed_at }: { readonly confirmed_at: number | null }): boolean =>
   confirmed_at !== null;
 
 export const startWatched = async (network: Network, continents: number): Promise<Watched> => {
@@ -298,7 +298,7 @@ export const nothingLostDoubledOrFalse = async (
   }
   // What was not handed over yet when it was missed fills its gap when it is.
   const gaps = () => sql<
-    { began_at: Date; ended_at: Date | null }[]
+    { began_at: number; ended_at: number | null }[]
   >`select began_at, ended_at from ledger where monitor_id = ${steady} and kind = 'unknown'
     and began_at > (select created_at + interval '30 seconds' from monitors where id = ${steady})`;
   await eventually(async () => (await gaps()).every(({ ended_at }) => ended_at !== null), 60_000);

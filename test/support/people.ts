@@ -55,7 +55,7 @@ const tokenOf = async (
     scope,
     fingerprint,
     shown,
-    created_at: new Date(),
+    created_at: Date.now(),
     expires_at: null,
   });
   return { id, token };

@@ -1,6 +1,12 @@
 import type { Queryable } from '../../coordinator/database/statement.ts';
+import { isoText } from '../../shared/base/time.ts';
 
-/** What stands behind `insert into table`: rows by the names of their columns. */
+const momentName = /(^|_)(at|since|until)$/;
+
+/**
+ * What stands behind `insert into table`: rows by the names of their columns, whose moments are
+ * numbers.
+ */
 export function rowsFor(sql: Queryable, table: string, rows: object) {
   const all = [rows]
     .flat()
@@ -8,7 +14,11 @@ export function rowsFor(sql: Queryable, table: string, rows: object) {
       Object.fromEntries(
         Object.entries(row).map(([name, value]) => [
           name,
-          value instanceof Uint8Array ? `\\x${Buffer.from(value).toString('hex')}` : value,
+          value instanceof Uint8Array
+            ? `\\x${Buffer.from(value).toString('hex')}`
+            : typeof value === 'number' && momentName.test(name)
+              ? isoText(value)
+              : value,
         ]),
       ),
     );

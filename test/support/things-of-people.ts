@@ -40,7 +40,7 @@ const seedOrganisation = async (
   { sql, house }: Pick<TestWeb, 'sql' | 'house'>,
   now: number,
 ): Promise<void> => {
-  const at = (ago: number): Date => new Date(now - ago);
+  const at = (ago: number): number => now - ago;
   await sql`update users set is_operator = true where id = ${house.admin.user}`;
   const imported = importKuma(
     {
@@ -72,15 +72,15 @@ const seedOrganisation = async (
     createSecretsAtRest(testSecretKey),
     house.organisation,
     { id: ownImport, source: 'uptime-kuma', ...imported },
-    new Date(now),
+    now,
   );
   await sql`insert into notices (kind, subject, message, began_at, ended_at) values
-    ('probe_lost', 'a', 'Osaka 1 was not heard for 5 minutes.', ${at(900_000)}, null),
-    ('clock_differs', 'b', 'The clock of a coordinator is 3 s ahead of the database.', ${at(90_000_000)}, ${at(86_000_000)})`;
+    ('probe_lost', 'a', 'Osaka 1 was not heard for 5 minutes.', ${new Date(at(900_000))}, null),
+    ('clock_differs', 'b', 'The clock of a coordinator is 3 s ahead of the database.', ${new Date(at(90_000_000))}, ${new Date(at(86_000_000))})`;
   await sql`insert into refused (day, probe, reason, count, last_at)
-    values ((${at(0)}::timestamptz at time zone 'UTC')::date, 'unknown', 'not_signed', 12, ${at(60_000)})`;
+    values ((${new Date(at(0))}::timestamptz at time zone 'UTC')::date, 'unknown', 'not_signed', 12, ${new Date(at(60_000))})`;
   await sql`insert into set_aside (id, subject, reason, data, at) overriding system value
-    values (${ownSetAside}, 'results.a.12', 'RangeError: Invalid time value', ${Buffer.from('{"v":1,"results":[{"at":"never"}]}')}, ${at(7_200_000)})`;
+    values (${ownSetAside}, 'results.a.12', 'RangeError: Invalid time value', ${Buffer.from('{"v":1,"results":[{"at":"never"}]}')}, ${new Date(at(7_200_000))})`;
 };
 
 /** People come and go, and what they did stands in the log. */
@@ -89,11 +89,11 @@ const seedPeople = async (
   now: number,
 ): Promise<void> => {
   const { organisation, owner } = house;
-  const at = (ago: number): Date => new Date(now - ago);
+  const at = (ago: number): number => now - ago;
   await sql`insert into users (id, email, name, password_hash) values (${ownMember}, 'dana@shop.example', 'Dana Wolf', 'none')`;
   await sql`insert into memberships (organisation_id, user_id, role) values (${organisation}, ${ownMember}, 'viewer')`;
   await sql`insert into invitations (id, organisation_id, email, role, invited_by, created_at, expires_at)
-    values (${ownInvitation}, ${organisation}, 'eli@shop.example', 'member', ${owner.user}, ${at(86_400_000)}, ${at(-6 * 86_400_000)})`;
+    values (${ownInvitation}, ${organisation}, 'eli@shop.example', 'member', ${owner.user}, ${new Date(at(86_400_000))}, ${new Date(at(-6 * 86_400_000))})`;
   const did = (operation: string, changed: object, ago: number, who = owner.email) => ({
     at: at(ago),
     organisation_id: organisation,
@@ -104,7 +104,7 @@ const seedPeople = async (
     address: '192.0.2.1',
   });
   await sql`insert into probe_invitations (id, organisation_id, name, continent, fingerprint, shown, created_at, expires_at)
-    values (${ownProbeInvitation}, ${organisation}, 'Warehouse', 'Europe', ${Buffer.from('warehouse')}, 'svcj_w9Xk', ${at(60_000)}, ${at(-3_540_000)})`;
+    values (${ownProbeInvitation}, ${organisation}, 'Warehouse', 'Europe', ${Buffer.from('warehouse')}, 'svcj_w9Xk', ${new Date(at(60_000))}, ${new Date(at(-3_540_000))})`;
   await sql`insert into probes (id, organisation_id, name, continent) values (${ownProbe}, ${organisation}, 'Shop floor', 'Europe')`;
   const log = [
     did(
@@ -143,7 +143,7 @@ const seedPeople = async (
   ];
   await sql`insert into audit_log ${rowsFor(sql, 'audit_log', log)}`;
   await sql`insert into audit_log (at, organisation_id, who, through, token_name, operation, changed)
-    values (${at(120_000)}, ${organisation}, ${house.member.email}, 'api', 'Terraform', 'deleteGroup', '{"about": {}, "before": {"name": "Old shop"}}')`;
+    values (${new Date(at(120_000))}, ${organisation}, ${house.member.email}, 'api', 'Terraform', 'deleteGroup', '{"about": {}, "before": {"name": "Old shop"}}')`;
 };
 
 /** Programs of three members; none of the viewer's. */
@@ -151,7 +151,7 @@ const seedTokens = async (
   { sql, house }: Pick<TestWeb, 'sql' | 'house'>,
   now: number,
 ): Promise<void> => {
-  const at = (ago: number): Date => new Date(now - ago);
+  const at = (ago: number): number => now - ago;
   await sql`update users set name = 'Ben Ortiz' where id = ${house.admin.user}`;
   await sql`update users set name = 'Chiara Rossi' where id = ${house.member.user}`;
   await sql`delete from tokens where organisation_id = ${house.organisation}`;
@@ -241,7 +241,7 @@ const seedAssistants = async (
   { sql, house }: Pick<TestWeb, 'sql' | 'house'>,
   now: number,
 ): Promise<void> => {
-  const at = (ago: number): Date => new Date(now - ago);
+  const at = (ago: number): number => now - ago;
   const day = 86_400_000;
   const assistants = [
     {

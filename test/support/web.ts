@@ -228,7 +228,7 @@ export const startWeb = async ({
       id: newId(),
       fingerprint,
       user,
-      at: new Date(),
+      at: Date.now(),
       address: '127.0.0.1',
       device: 'a test',
     });

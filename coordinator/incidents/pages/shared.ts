@@ -36,7 +36,7 @@ export const sharedIncident = forAnyone.get(
     if (!seen) return gone;
     const times = timesIn(seen.time_zone, now);
     const { name, started_at, confirmed_at, resolved_at } = seen;
-    const [began, ended] = [started_at.getTime(), resolved_at?.getTime() ?? null];
+    const [began, ended] = [started_at, resolved_at];
     const duration_ms = (ended ?? now) - began;
     const checks = seen.checks.flatMap((check) =>
       check.continent === null || isOfJob(seen) ? [] : [{ ...check, continent: check.continent }],
@@ -49,8 +49,8 @@ export const sharedIncident = forAnyone.get(
         seen.samples.map((sample) => ({ ...sample, at: new Date(sample.at).toISOString() })),
         times,
       );
-    const words = (check: { at: Date; outcome: string }) =>
-      `${check.outcome === 'fail' ? 'fails' : check.outcome === 'ok' ? 'passes' : 'inconclusive'}, +${durationText(check.at.getTime() - began)}`;
+    const words = (check: { at: number; outcome: string }) =>
+      `${check.outcome === 'fail' ? 'fails' : check.outcome === 'ok' ? 'passes' : 'inconclusive'}, +${durationText(check.at - began)}`;
     return show({
       title: `${ended === null ? (confirmed_at === null ? 'Verifying' : 'Down') : 'Resolved'}: ${name}`,
       frame: 'bare',
@@ -82,7 +82,7 @@ export const sharedIncident = forAnyone.get(
                 rows.map((check) => ({
                   Continent: check.continent,
                   Verdict: verdictMark(check.outcome),
-                  'Checked at': times.precise(check.at.getTime()),
+                  'Checked at': times.precise(check.at),
                   Cause: check.cause ?? '–',
                 })),
               )}

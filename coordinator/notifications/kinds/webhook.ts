@@ -1,4 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
+import { isoText } from '../../../shared/base/time.ts';
 import { isWarning, type Notification } from '../message.ts';
 import {
   type ChannelKind,
@@ -81,8 +82,8 @@ function content(notification: Notification) {
               event: types[warning.event],
               monitor: { id, name, group, target },
               text: warning.cause,
-              started_at: instant(warning.started_at),
-              ended_at: instant(warning.resolved_at),
+              started_at: isoText(warning.started_at),
+              ended_at: isoText(warning.resolved_at),
             })),
           }
         : {}),
@@ -96,9 +97,9 @@ function content(notification: Notification) {
           target: monitor.target,
         },
         cause: monitor.cause,
-        started_at: instant(monitor.started_at),
-        confirmed_at: instant(monitor.confirmed_at),
-        resolved_at: instant(monitor.resolved_at),
+        started_at: isoText(monitor.started_at),
+        confirmed_at: isoText(monitor.confirmed_at),
+        resolved_at: isoText(monitor.resolved_at),
         seen_from: monitor.seen_from,
         confirmed_from: monitor.confirmed_from,
         matrix: monitor.matrix,
@@ -113,10 +114,6 @@ function content(notification: Notification) {
       },
     },
   };
-}
-
-function instant(at: number | null): string | null {
-  return at === null ? null : new Date(at).toISOString();
 }
 
 export const webhook: ChannelKind = {

@@ -40,7 +40,7 @@ export function createDomainProofs({ sql, clock, log, textRecords, isLeader }: D
       const now = clock.now();
       for (const { id, domain, domain_token, seen_at, checked_at } of await domainsToProve(
         sql,
-        new Date(now - againAfterMs),
+        now - againAfterMs,
         atOnce,
       )) {
         const isFound = (await textRecords(proofRecordName(domain))).includes(
@@ -48,11 +48,11 @@ export function createDomainProofs({ sql, clock, log, textRecords, isLeader }: D
         );
         // After a time without checks the month begins now: one failed lookup does not take a page
         // offline.
-        const isFirst = checked_at === null || now - checked_at.getTime() > 2 * againAfterMs;
-        const isOver = !isFound && !isFirst && now - seen_at.getTime() > letGoAfterMs;
+        const isFirst = checked_at === null || now - checked_at > 2 * againAfterMs;
+        const isOver = !isFound && !isFirst && now - seen_at > letGoAfterMs;
         await writeDomainCheck(sql, id, {
           domain,
-          at: new Date(now),
+          at: now,
           isSeen: isFound || isFirst,
           isOver,
         });

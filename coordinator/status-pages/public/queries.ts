@@ -262,7 +262,7 @@ export type PublishedPost = {
   readonly incident_id: string;
   readonly kind: PostKind;
   readonly text: string;
-  readonly written_at: Date;
+  readonly written_at: number;
 };
 
 /** The rows of a page in order, regardless of access. */

@@ -58,7 +58,7 @@ export function createSubscribing(
   const linkOf = async ({ id: page }: ReadPage, secret: string): Promise<ConfirmationLink> => ({
     page,
     fingerprint: await accountSecrets.fingerprint('page opt-in', secret),
-    askedSince: new Date(clock.now() - optInLifetimeMs),
+    askedSince: clock.now() - optInLifetimeMs,
   });
   return {
     webhook: createWebhookSubscribing(parts),
@@ -72,28 +72,27 @@ export function createSubscribing(
         hourly(`page subscriptions of ${email.toLowerCase()} from ${host}`, 5),
       ]);
       const now = clock.now();
-      const at = new Date(now);
       await inTransaction(sql, async (transaction) => {
         const subscriber = await insertUnconfirmed(transaction, {
           id: newId(),
           page,
           email,
           language,
-          at,
-          notSince: new Date(now - hour),
+          at: now,
+          notSince: now - hour,
         });
         if (subscriber !== undefined)
           await postMail(transaction, {
             kind: 'page-opt-in',
             recipient: email,
             about: { subscriber },
-            at,
+            at: now,
           });
       });
     },
     waiting: async (read, secret) => waitingPages(sql, await linkOf(read, secret)),
     confirm: async (read, secret, slugs) =>
-      confirmSubscriber(sql, await linkOf(read, secret), new Date(clock.now()), slugs),
+      confirmSubscriber(sql, await linkOf(read, secret), clock.now(), slugs),
     leave: async ({ id: page }, link) => {
       const subscriber = await subscriberOf(accountSecrets, link);
       if (subscriber === undefined) return false;
@@ -117,23 +116,22 @@ export async function notifySubscribers(
   sql: Sql,
   { now, hasMail }: { readonly now: number; readonly hasMail: boolean },
 ): Promise<number> {
-  const at = new Date(now);
   return inTransaction(sql, async (transaction) => {
     const notices = [
-      ...(await takeUnsentPosts(transaction, at, maxPosts)),
-      ...(await takeUnsentUpdates(transaction, at, maxPosts)),
-      ...(await takeUnsentIncidents(transaction, at, new Date(now - newsMs))),
+      ...(await takeUnsentPosts(transaction, now, maxPosts)),
+      ...(await takeUnsentUpdates(transaction, now, maxPosts)),
+      ...(await takeUnsentIncidents(transaction, now, now - newsMs)),
     ];
     const mails = notices.flatMap(({ email, ...about }) =>
       email === null || !hasMail
         ? []
-        : [{ kind: 'page-update' as const, recipient: email, about, at }],
+        : [{ kind: 'page-update' as const, recipient: email, about, at: now }],
     );
     const deliveries = notices.flatMap(({ email, ...about }) =>
       email === null ? [{ id: newId(), ...about }] : [],
     );
     await postMails(transaction, mails);
-    await insertDeliveries(transaction, deliveries, at);
+    await insertDeliveries(transaction, deliveries, now);
     return notices.length;
   });
 }
@@ -158,7 +156,7 @@ export function startNotifyingSubscribers({
       const now = clock.now();
       await notifySubscribers(sql, { now, hasMail });
       if (now - cleanedAt < hour) return;
-      await forgetUnconfirmed(sql, new Date(now - optInLifetimeMs));
+      await forgetUnconfirmed(sql, now - optInLifetimeMs);
       cleanedAt = now;
     },
   });

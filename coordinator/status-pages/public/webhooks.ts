@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { newId } from '../../../shared/base/crypto.ts';
-import type { Clock } from '../../../shared/base/time.ts';
+import { type Clock, isoText } from '../../../shared/base/time.ts';
 import type { Sql } from '../../database/connect.ts';
 import { inTransaction } from '../../database/sql.ts';
 import { usualPauses } from '../../deliveries/model.ts';
@@ -107,7 +107,7 @@ export function createWebhookSubscribing({
           pageWebhookOf(id),
         ),
         language: wanted.language,
-        at: new Date(clock.now()),
+        at: clock.now(),
       }),
     );
     if (!isNew) return { is: 'taken' };
@@ -137,7 +137,7 @@ const boxShape = z.object({ url: z.string(), secret: z.string() });
 
 const types = { began: 'incident.opened', over: 'incident.resolved', post: 'incident.updated' };
 
-type DueUpdate = Omit<SubscriberNotice, 'email'> & { readonly created_at: Date };
+type DueUpdate = Omit<SubscriberNotice, 'email'> & { readonly created_at: number };
 
 /** Updates for subscribers by webhook, under one `webhook-id` until they are accepted. */
 export function createWebhookDelivery(deps: WebhookDependencies & SendingDependencies): Sending {
@@ -176,10 +176,10 @@ function updateKind(deps: WebhookDependencies): Kind<DueUpdate> {
       await deleteWebhooks(transaction, of('gone'));
       await webhooksSucceeded(transaction, of('delivered'));
       const off = await webhooksFailed(transaction, of('retry'), {
-        at: new Date(now),
-        offBefore: new Date(now - offAfterMs),
+        at: now,
+        offBefore: now - offAfterMs,
       });
-      await cancelWaiting(transaction, 'update', off, new Date(now));
+      await cancelWaiting(transaction, 'update', off, now);
     },
   };
 }
@@ -204,15 +204,15 @@ async function updateFor(
     now: clock.now(),
     content: {
       type: types[event],
-      timestamp: created_at.toISOString(),
+      timestamp: isoText(created_at),
       data: {
         page: { name: to.title, url: origin },
         incident: {
           id: incident,
           name: sent.name,
           status: sent.kind,
-          started_at: sent.started_at.toISOString(),
-          resolved_at: sent.resolved_at?.toISOString() ?? null,
+          started_at: isoText(sent.started_at),
+          resolved_at: isoText(sent.resolved_at),
         },
         title: subject,
         text: sentence,

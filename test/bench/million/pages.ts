@@ -51,7 +51,7 @@ async function cookieOf({ sql, house }: Rig['network']): Promise<string> {
     id: newId(),
     fingerprint: await secrets.fingerprint('session', text),
     user: house.owner.user,
-    at: new Date(),
+    at: Date.now(),
     address: '127.0.0.1',
     device: 'a bench',
   });

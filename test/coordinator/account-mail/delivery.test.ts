@@ -39,7 +39,7 @@ describe('mail', async () => {
       kind: 'notice',
       recipient,
       about: { what: 'password', detail: '' },
-      at: new Date(now),
+      at: now,
     });
 
   const fresh = (): string => `ada-${newId()}@shop.example`;
@@ -150,7 +150,7 @@ describe('mail', async () => {
         kind: 'organisation',
         recipient,
         about: { ...about, what },
-        at: new Date(now),
+        at: now,
       });
     await mailerTo(mailbox.url).tick();
     const texts = all.map(([recipient]) => receivedBy(recipient)[0]?.text ?? '');

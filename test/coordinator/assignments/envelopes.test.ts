@@ -26,7 +26,7 @@ const now = 1_700_000_000_000;
 const probeOf = (more: Partial<ProbeRow> = {}): ProbeRow => ({
   ...{ id: newId(), key: 1, organisation_id: null, place_id: null, name: 'p', region: null },
   ...{ continent: 'Europe', keys: [], allowed_cidrs: [], kinds: [], seal_key: null, ear: null },
-  ...{ version: null, created_at: new Date(now), revoked_at: null, last_seen_at: null },
+  ...{ version: null, created_at: now, revoked_at: null, last_seen_at: null },
   ...{ quarantined_at: null, quarantine_reason: null, sick_at: null, doubted_at: null },
   ...{ doubt_reason: null, place_trusted_as: null, clock_offset_ms: null },
   ...{ request_key: null, addresses: [] },
@@ -73,7 +73,7 @@ describe('assignments on the bus', () => {
     const row: MonitorRow = {
       ...{ id, key: made, organisation_id: organisation, partition: partitionOf(id) },
       ...{ type: 'https', target: 'https://a.example/', interval_s: 60, config: {}, places: null },
-      ...{ secrets: null, config_version: 1, created_at: new Date(now), paused_at: null },
+      ...{ secrets: null, config_version: 1, created_at: now, paused_at: null },
       ...more,
     };
     database.set(row.id, row);
@@ -122,7 +122,7 @@ describe('assignments on the bus', () => {
     await assignments.publishBucket(bucketOfRow(kept), all);
     await assignments.publish([
       remove(deleted),
-      changeOf(edit(paused, { paused_at: new Date(now) })),
+      changeOf(edit(paused, { paused_at: now })),
       changeOf(edit(moved, { config: { continents: ['Europe'] } })),
       changeOf(edit(asian, { config: { continents: ['Asia'] } })),
     ]);

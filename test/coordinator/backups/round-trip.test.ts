@@ -201,7 +201,7 @@ describe('a backup', () => {
         enabled: true,
         secrets: Buffer.from('sealed'),
       },
-      new Date(),
+      Date.now(),
     );
     const deploy = (of: Sql, name: string) =>
       of`insert into events (organisation_id, what, name) values (${house.organisation}, 'deploy', ${name})`;
@@ -212,7 +212,7 @@ describe('a backup', () => {
     await readBackup(restored, file, false, quiet);
     await deploy(restored, 'after');
     const handed = async () => {
-      await handOn(restored, new Date());
+      await handOn(restored, Date.now());
       return (
         await restored<{ name: string }[]>`
           select e.name from deliveries d join events e on e.id = d.event_key

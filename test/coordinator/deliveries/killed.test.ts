@@ -84,7 +84,7 @@ describe('what a killed coordinator was sending', async () => {
           kind: 'notice',
           recipient: 'ada@shop.example',
           about: { what: 'password', detail: '' },
-          at: new Date(bench.now),
+          at: bench.now,
         }),
       sending: (place) =>
         createMailer({
@@ -114,12 +114,12 @@ describe('what a killed coordinator was sending', async () => {
             event_types: [],
             secrets: await sealWebhook(secrets, sql, id, box),
           },
-          new Date(bench.now),
+          bench.now,
         );
         await sql`insert into events (organisation_id, what, name)
           values (${organisation}, 'deploy', 'one')`;
         // Not before the transactions that were open meanwhile have ended.
-        await eventually(() => handOn(sql, new Date(bench.now)));
+        await eventually(() => handOn(sql, bench.now));
       },
       sending: (place) => createWebhookSending({ ...parts(place), hasMail: false }),
     },
@@ -127,7 +127,7 @@ describe('what a killed coordinator was sending', async () => {
       kind: 'update',
       claimMs: 60_000,
       write: async () => {
-        const [page, subscriber, at] = [newId(), newId(), new Date(bench.now)];
+        const [page, subscriber, at] = [newId(), newId(), bench.now];
         const monitor = await bench.monitor('Shop');
         await sql`insert into status_pages (id, organisation_id, name, slug)
           values (${page}, ${bench.organisation}, 'Shop', ${page})`;

@@ -154,7 +154,7 @@ describe('leases', async () => {
       commitUnits({ sql, slot }, bob, [{ ...unit, sealedUntil: 7_200_000 }]),
     ).rejects.toThrow(Fenced);
     expect(await sql`select until from sealed_hours where partition = ${lease.partition}`).toEqual([
-      { until: new Date(3_600_000) },
+      { until: 3_600_000 },
     ]);
   });
 

@@ -141,7 +141,7 @@ describe('a set of batches', () => {
           }
           const isOut = (nth: number): boolean => isQuarantined && nth === 2;
           const batches = probes.flatMap((row, nth) => {
-            const probe = { ...row, quarantined_at: isOut(nth) ? new Date(now) : null };
+            const probe = { ...row, quarantined_at: isOut(nth) ? now : null };
             const results = (said[nth] ?? []).map((one, place) => ({ ...one, seq: place + 1 }));
             const head = { probe: probe.id, generation, partition: 0, after: null };
             // In two halves, so that one of them is a later batch of the same probe.

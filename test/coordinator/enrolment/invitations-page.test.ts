@@ -38,7 +38,7 @@ describe('invitations page', () => {
   insert into watermarks (probe_key, generation, partition, seq) select key, gen_random_uuid(), 0, 1 from probes where id = ${probe}`;
 
   test('a private probe is none of its continent: it is counted beside, and cannot confirm what one continent sees', async () => {
-    const seen = { last_seen_at: new Date() };
+    const seen = { last_seen_at: Date.now() };
     const own = { organisation_id: web.house.organisation, continent: 'Asia', ...seen };
     await web.sql`insert into probes ${rowsFor(web.sql, 'probes', { id: newId(), name: 'Lab', ...own })}`;
     const sentence = async () =>

@@ -11,7 +11,7 @@ import {
   string,
 } from '../../../shared/api/fields.ts';
 
-const at = new Date('2026-11-28T18:00:00.250Z');
+const at = Date.parse('2026-11-28T18:00:00.250Z');
 const iso = '2026-11-28T18:00:00.250Z';
 const Note = object('Note', { by: nullable(string()), at: dateTime() });
 const Thing = object('Thing', {

@@ -268,7 +268,7 @@ const cookieOf = async (sql: Sql, { user }: Person): Promise<string> => {
     id: newId(),
     fingerprint: await secrets.fingerprint('session', text),
     user,
-    at: new Date(),
+    at: Date.now(),
     address: '127.0.0.1',
     device: 'a test',
   });

@@ -53,17 +53,17 @@ describe('certificates', () => {
   });
 
   describe('the result of a certificate check', () => {
-    const soon = new Date('2031-05-06T07:08:09Z');
-    const past = new Date('2024-01-02T03:04:05Z');
-    const shown = (to: Date) => {
+    const soon = Date.parse('2031-05-06T07:08:09Z');
+    const past = Date.parse('2024-01-02T03:04:05Z');
+    const shown = (to: number) => {
       const { chain: cert, key } = mint({
         names: ['127.0.0.1'],
         from: new Date('2023-01-01T00:00:00Z'),
-        to,
+        to: new Date(to),
       });
       return { cert, key };
     };
-    const serverOf = (to: Date) =>
+    const serverOf = (to: number) =>
       createTls(shown(to), (socket) => socket.on('error', () => socket.destroy()));
     const [web, bus] = [serverOf(soon), serverOf(past)];
     const portOf = (server: Server): number => {
@@ -92,8 +92,8 @@ describe('certificates', () => {
       const certificates = createCertificates({ places, log, elapsed: () => now });
       expect(certificates.seen()).toEqual([]);
       const both: readonly SeenCertificate[] = [
-        { of: 'web', server: `127.0.0.1:${portOf(web)}`, endsAt: soon.getTime() },
-        { of: 'bus', server: `127.0.0.1:${portOf(bus)}`, endsAt: past.getTime() },
+        { of: 'web', server: `127.0.0.1:${portOf(web)}`, endsAt: soon },
+        { of: 'bus', server: `127.0.0.1:${portOf(bus)}`, endsAt: past },
       ];
       await eventually(() => certificates.seen().length === 2);
       expect(certificates.seen()).toEqual(both);

@@ -9,25 +9,25 @@ const { owner, organisation } = await createTestOrganisation(sql);
 const [now, made] = [Date.UTC(2026, 10, 20, 12), new Date(Date.UTC(2026, 10, 19))];
 
 /** What is valid for a time: a row that ends then. `mark` is its fingerprint. */
-const temporary: Readonly<Record<string, (end: Date, mark: Buffer) => PromiseLike<unknown>>> = {
+const temporary: Readonly<Record<string, (end: number, mark: Buffer) => PromiseLike<unknown>>> = {
   one_time_secrets: (end, mark) => sql`
     insert into one_time_secrets (id, kind, fingerprint, user_id, expires_at)
-    values (${newId()}, 'second step', ${mark}, ${owner.user}, ${end})`,
+    values (${newId()}, 'second step', ${mark}, ${owner.user}, ${new Date(end)})`,
   invitations: (end, mark) => sql`
     insert into invitations (id, organisation_id, email, role, fingerprint, created_at, expires_at)
     values (${newId()}, ${organisation}, ${`${mark.toString('hex')}@example.org`}, 'viewer', ${mark},
-      ${made}, ${end})`,
+      ${made}, ${new Date(end)})`,
   oauth_records: (end, mark) => sql`
     insert into oauth_records (model, fingerprint, payload, created_at, expires_at)
-    values ('Session', ${mark}, '{}'::jsonb, ${made}, ${end})`,
+    values ('Session', ${mark}, '{}'::jsonb, ${made}, ${new Date(end)})`,
 };
 
 test.each(Object.entries(temporary))(
   '%s are deleted when their time is over, and not before',
   async (table, insert) => {
     const [over, valid] = [Buffer.from('over'), Buffer.from('valid')];
-    await insert(new Date(now), over);
-    await insert(new Date(now + 1), valid);
+    await insert(now, over);
+    await insert(now + 1, valid);
     await forgetEnded(sql, now);
     const left = await sql<{ fingerprint: Buffer }[]>`select fingerprint from ${sql(table)}`;
     expect(left.map(({ fingerprint }) => String(fingerprint))).toEqual(['valid']);

@@ -77,9 +77,9 @@ describe('an import', () => {
     expect(row?.objects.includes(uuid)).toBe(false);
     await bench.call(applyImport, house.admin, { import_id: id, values: {} });
     expect((await bench.sql`select 1 from ping_aliases`).length).toBe(1);
-    await forgetImports(bench.sql, new Date(bench.now - 1));
+    await forgetImports(bench.sql, bench.now - 1);
     expect((await bench.call(showImport, house.admin, { import_id: id })).state).toBe('applied');
-    await forgetImports(bench.sql, new Date(bench.now + 1));
+    await forgetImports(bench.sql, bench.now + 1);
     expect(await bench.refusal(showImport, house.admin, { import_id: id })).toBe(
       'import_not_found',
     );

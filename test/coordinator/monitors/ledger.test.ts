@@ -379,16 +379,16 @@ describe('Pages of monitors from cached rows', () => {
     await names();
     const [first] = await shown.page(sql, list(1));
     expect(first).toMatchObject({ status: 'pending', seen: false, last_result_at: null });
-    const at = new Date('2026-11-20T10:00:00Z');
-    await storeChecks(somebodyElse, first?.key ?? 0, [{ at: at.getTime(), outcome: 'fail' }]);
+    const at = Date.parse('2026-11-20T10:00:00Z');
+    await storeChecks(somebodyElse, first?.key ?? 0, [{ at, outcome: 'fail' }]);
     await somebodyElse`insert into incidents (id, organisation_id, monitor_id, started_at)
-      values (${newId()}, ${organisation}, ${first?.id ?? ''}, ${at})`;
+      values (${newId()}, ${organisation}, ${first?.id ?? ''}, ${new Date(at)})`;
     const [now] = await shown.page(sql, list(1));
     expect(now).toMatchObject({
       name: 'a',
       status: 'verifying',
-      since: at.getTime(),
-      last_result_at: at.getTime(),
+      since: at,
+      last_result_at: at,
     });
     expect(await shown.page(sql, list(1))).toEqual(await monitorStatusPage(sql, results, list(1)));
   });

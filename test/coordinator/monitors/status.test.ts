@@ -7,6 +7,7 @@ import { makeResultDays } from '../../../coordinator/results/retention.ts';
 import { createMaintenanceWindow } from '../../../shared/api/maintenance.ts';
 import { createMonitor, getMonitorStatus, updateMonitor } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/crypto.ts';
+import { isoText } from '../../../shared/base/time.ts';
 import type { Outcome } from '../../../shared/checks/result.ts';
 import { storeChecks, testResults } from '../../support/checks.ts';
 import { gateBench } from '../../support/gate.ts';
@@ -20,8 +21,8 @@ describe('status', () => {
   let organisation: string;
   let monitor: string;
 
-  const made = new Date('2026-11-01T00:00:00Z');
-  const minute = (minutes: number): Date => new Date(made.getTime() + minutes * 60_000);
+  const made = Date.parse('2026-11-01T00:00:00Z');
+  const minute = (minutes: number): number => made + minutes * 60_000;
 
   beforeAll(async () => {
     database = await createDatabase();
@@ -36,22 +37,22 @@ describe('status', () => {
     ({ organisation } = await createTestOrganisation(sql));
     monitor = newId();
     await sql`insert into monitors (id, organisation_id, partition, name, type, target, interval_s, created_at)
-    values (${monitor}, ${organisation}, 0, 'Checkout', 'https', 'https://Shop.example/', 60, ${made})`;
+    values (${monitor}, ${organisation}, 0, 'Checkout', 'https', 'https://Shop.example/', 60, ${new Date(made)})`;
   });
 
-  const standing = async (): Promise<{ status: string; since: Date } | undefined> => {
+  const standing = async (): Promise<{ status: string; since: number } | undefined> => {
     const [row] = await sql<
-      { status: string; since: Date }[]
+      { status: string; since: number }[]
     >`select status, since from monitor_status where monitor_id = ${monitor}`;
     return row && { status: row.status, since: row.since };
   };
 
-  const gap = (from: Date, to: Date | null) =>
-    sql`insert into ledger (monitor_id, kind, began_at, ended_at, interval_s) values (${monitor}, 'unknown', ${from}, ${to}, 60)`;
+  const gap = (from: number, to: number | null) =>
+    sql`insert into ledger (monitor_id, kind, began_at, ended_at, interval_s) values (${monitor}, 'unknown', ${new Date(from)}, ${isoText(to)}, 60)`;
   const firstCheck = () => gap(made, minute(0.1));
-  const outage = async (from: Date): Promise<string> => {
+  const outage = async (from: number): Promise<string> => {
     const id = newId();
-    await sql`insert into incidents (id, organisation_id, monitor_id, started_at) values (${id}, ${organisation}, ${monitor}, ${from})`;
+    await sql`insert into incidents (id, organisation_id, monitor_id, started_at) values (${id}, ${organisation}, ${monitor}, ${new Date(from)})`;
     return id;
   };
 
@@ -60,7 +61,7 @@ describe('status', () => {
       expect(await standing()).toEqual({ status: 'pending', since: made });
       await gap(made, null);
       expect(await standing()).toEqual({ status: 'pending', since: made });
-      await sql`update ledger set ended_at = ${minute(1)} where monitor_id = ${monitor}`;
+      await sql`update ledger set ended_at = ${new Date(minute(1))} where monitor_id = ${monitor}`;
       expect(await standing()).toEqual({ status: 'up', since: minute(1) });
     });
 
@@ -68,20 +69,20 @@ describe('status', () => {
       await firstCheck();
       const incident = await outage(minute(10));
       expect(await standing()).toEqual({ status: 'verifying', since: minute(10) });
-      await sql`update incidents set confirmed_at = ${minute(11)} where id = ${incident}`;
+      await sql`update incidents set confirmed_at = ${new Date(minute(11))} where id = ${incident}`;
       expect(await standing()).toEqual({ status: 'down', since: minute(11) });
-      await sql`update incidents set resolved_at = ${minute(20)} where id = ${incident}`;
+      await sql`update incidents set resolved_at = ${new Date(minute(20))} where id = ${incident}`;
       expect(await standing()).toEqual({ status: 'up', since: minute(20) });
     });
 
     test('is paused before all else, and pending again while it is unknown', async () => {
       await firstCheck();
       await outage(minute(10));
-      await sql`update monitors set enabled = false, paused_at = ${minute(12)} where id = ${monitor}`;
+      await sql`update monitors set enabled = false, paused_at = ${new Date(minute(12))} where id = ${monitor}`;
       expect(await standing()).toEqual({ status: 'paused', since: minute(12) });
-      await sql`update incidents set resolved_at = ${minute(12)} where monitor_id = ${monitor}`;
+      await sql`update incidents set resolved_at = ${new Date(minute(12))} where monitor_id = ${monitor}`;
       await sql`update monitors set enabled = true, paused_at = null where id = ${monitor}`;
-      await sql`insert into ledger (monitor_id, kind, began_at, ended_at, interval_s) values (${monitor}, 'paused', ${minute(12)}, ${minute(30)}, 60)`;
+      await sql`insert into ledger (monitor_id, kind, began_at, ended_at, interval_s) values (${monitor}, 'paused', ${new Date(minute(12))}, ${new Date(minute(30))}, 60)`;
       await gap(minute(30), null);
       expect(await standing()).toEqual({ status: 'pending', since: minute(30) });
       await sql`delete from ledger where monitor_id = ${monitor} and ended_at is null`;
@@ -92,7 +93,7 @@ describe('status', () => {
       await firstCheck();
       await gap(minute(10), minute(12));
       expect(await standing()).toEqual({ status: 'up', since: minute(0.1) });
-      await sql`update monitors set edited_at = ${minute(20)} where id = ${monitor}`;
+      await sql`update monitors set edited_at = ${new Date(minute(20))} where id = ${monitor}`;
       await gap(minute(20), minute(21));
       await gap(minute(30), minute(32));
       expect(await standing()).toEqual({ status: 'up', since: minute(21) });
@@ -105,7 +106,7 @@ describe('status', () => {
     });
 
     test('is up also when the first check came from a clock that is behind, and so closed nothing', async () => {
-      await storeChecks(sql, monitor, [{ at: made.getTime() }]);
+      await storeChecks(sql, monitor, [{ at: made }]);
       await markSeen(sql, testResults(), 0, 1_000);
       expect(await standing()).toEqual({ status: 'up', since: made });
     });
@@ -121,7 +122,7 @@ describe('status', () => {
       const opened = Promise.withResolvers<void>();
       const renamed = Promise.withResolvers<void>();
       const engine = sql.begin(async (transaction) => {
-        await transaction`insert into incidents (id, organisation_id, monitor_id, started_at) values (${newId()}, ${organisation}, ${monitor}, ${minute(5)})`;
+        await transaction`insert into incidents (id, organisation_id, monitor_id, started_at) values (${newId()}, ${organisation}, ${monitor}, ${new Date(minute(5))})`;
         opened.resolve();
         await renamed.promise;
       });
@@ -167,7 +168,7 @@ describe('status', () => {
       await firstCheck();
       await sql.begin(async (transaction) => {
         await transaction`update monitors set name = 'Till' where id = ${monitor}`;
-        await transaction`insert into incidents (id, organisation_id, monitor_id, started_at) values (${newId()}, ${organisation}, ${monitor}, ${minute(5)})`;
+        await transaction`insert into incidents (id, organisation_id, monitor_id, started_at) values (${newId()}, ${organisation}, ${monitor}, ${new Date(minute(5))})`;
       });
       await expect.poll(() => told).toEqual([organisation, organisation]);
       await unlisten();
@@ -306,9 +307,9 @@ describe('status operations', () => {
       };
       const expectSince = async (id: string, since: number): Promise<void> => {
         expect(await status(id)).toMatchObject({ status: 'up', since: iso(since) });
-        const kept = await bench.sql<{ status: string; since: Date }[]>`
+        const kept = await bench.sql<{ status: string; since: number }[]>`
           select status, since from monitor_status where monitor_id = ${id}`;
-        expect(kept).toEqual([{ status: 'up', since: new Date(since) }]);
+        expect(kept).toEqual([{ status: 'up', since }]);
       };
 
       test('of silence: since before it', async () => {
@@ -332,10 +333,10 @@ describe('status operations', () => {
         await change({ name: 'Till' });
         await expectSince(id, begun);
         await change({ target: 'https://example.com/other' });
-        const [line] = await bench.sql<{ at: Date }[]>`
+        const [line] = await bench.sql<{ at: number }[]>`
           update outbox set done_at = now() where payload->>'monitor' = ${id}
             and payload->>'what_is_checked_changed' = 'true' returning created_at as at`;
-        const edited = line?.at.getTime() ?? 0;
+        const edited = line?.at ?? 0;
         await ledger(id, 'unknown', edited, edited + 500);
         await result(id, edited + 500);
         bench.now = edited + 1000;
@@ -366,9 +367,9 @@ describe('status operations', () => {
       const paused = await status(id);
       expect(paused).toMatchObject({ status: 'paused', enabled: false });
       const [row] = await bench.sql<
-        { paused_at: Date }[]
+        { paused_at: number }[]
       >`select paused_at from monitors where id = ${id}`;
-      expect(paused.since).toBe(row?.paused_at.toISOString());
+      expect(Date.parse(paused.since ?? '')).toBe(row?.paused_at);
       bench.now = now;
     });
 

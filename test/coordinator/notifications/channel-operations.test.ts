@@ -37,6 +37,7 @@ import { rawInput } from '../../../shared/api/operation.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { memberOf } from '../../../shared/base/json.ts';
+import { isoText } from '../../../shared/base/time.ts';
 import { gateBench } from '../../support/gate.ts';
 import {
   createTestOrganisation,
@@ -64,7 +65,7 @@ describe('channel operations', () => {
     await bench.sql`insert into monitors (id, organisation_id, partition, name, type, target, interval_s)
     values (${monitor}, ${here().organisation}, 3, 'Shop', 'https', 'https://shop.example', 60)`;
     await bench.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at)
-    values (${incident}, ${here().organisation}, ${monitor}, ${new Date(bench.now)}, ${confirmed ? new Date(bench.now) : null})`;
+    values (${incident}, ${here().organisation}, ${monitor}, ${new Date(bench.now)}, ${isoText(confirmed ? bench.now : null)})`;
     return { monitor, incident };
   };
 
@@ -339,7 +340,7 @@ describe('channel operations', () => {
     const { id } = await bench.call(createChannel, here().owner, { ...hook, delay_s: 300 });
     const { monitor, incident } = await incidentOf();
     const organisation_id = here().organisation;
-    const at = (ms: number) => new Date(bench.now + ms);
+    const at = (ms: number) => bench.now + ms;
     const told = async (
       event: string,
       holds: readonly (readonly [string, number, number])[],
@@ -347,7 +348,7 @@ describe('channel operations', () => {
     ): Promise<void> => {
       const message = newId();
       await bench.sql`insert into deliveries (id, organisation_id, channel_id, event, thread_id, told, state, due_at, created_at, next_at, settled_at)
-      values (${message}, ${organisation_id}, ${id}, ${event}, ${message}, '{}', 'delivered', ${at(0)}, ${at(0)}, ${at(0)}, ${at(takenAfter)})`;
+      values (${message}, ${organisation_id}, ${id}, ${event}, ${message}, '{}', 'delivered', ${new Date(at(0))}, ${new Date(at(0))}, ${new Date(at(0))}, ${new Date(at(takenAfter))})`;
       const step = {
         organisation_id,
         channel_id: id,

@@ -438,8 +438,8 @@ describe('alerts', async () => {
     async (_, tell) => {
       const dueAt = async () =>
         (
-          await sql<{ due_at: Date }[]>`select due_at from alerts where incident_id = ${incident}`
-        )[0]?.due_at.getTime();
+          await sql<{ due_at: number }[]>`select due_at from alerts where incident_id = ${incident}`
+        )[0]?.due_at;
       await tell({ ...down, incident });
       await tell({ ...down, incident, due_at: time + 1 }, { ...down, incident, due_at: time + 2 });
       expect(await dueAt()).toBe(time + 2);

@@ -75,11 +75,11 @@ describe('an alert that is held', async () => {
     bench.now += 11 * minute;
     await bench.tell();
     expect(events('chat')).toEqual(['down']);
-    const held = await sql<{ event: string; look_at: Date; holds: unknown[][] }[]>`
+    const held = await sql<{ event: string; look_at: number; holds: unknown[][] }[]>`
       select event, look_at, holds from alert_steps where state = 'held' order by event`;
     expect(held.map(({ event }) => event)).toEqual(['reminder', 'warning']);
     for (const step of held) {
-      expect(step.look_at).toEqual(new Date(bench.now + 5_000));
+      expect(step.look_at).toEqual(bench.now + 5_000);
       expect(step.holds.at(-1)).toEqual(['maintenance', bench.now, ends_at]);
     }
     bench.now = ends_at;
@@ -97,8 +97,8 @@ describe('an alert that is held', async () => {
     if (row === undefined) throw new Error('no channel');
     expect(row.id).toBe(off);
     const of = { organisation: bench.organisation, user: null, host: null, enabled: false };
-    await updateChannel(sql, { ...row, ...of }, new Date(bench.now));
-    await suppress(sql, bench.organisation, 'ana@shop.example', new Date(bench.now));
+    await updateChannel(sql, { ...row, ...of }, bench.now);
+    await suppress(sql, bench.organisation, 'ana@shop.example', bench.now);
     expect(await sql`select state, words from deliveries order by words`).toEqual([
       { state: 'failed', words: 'The channel was turned off.' },
       { state: 'failed', words: 'The mailbox unsubscribed.' },
@@ -107,7 +107,7 @@ describe('an alert that is held', async () => {
     const late = await bench.channel('late');
     bench.answers.of = async () => {
       const channel = (await channelsEver(sql, bench.organisation)).find(({ id }) => id === late);
-      if (channel) await updateChannel(sql, { ...channel, ...of }, new Date(bench.now));
+      if (channel) await updateChannel(sql, { ...channel, ...of }, bench.now);
       return answered(202);
     };
     await bench.down(await bench.monitor('Mail'));

@@ -66,8 +66,8 @@ describe('an outage that is over before its alert was planned', async () => {
     const mute = {
       organisation: bench.organisation,
       user: null,
-      at: new Date(bench.now),
-      until: new Date(bench.now + minute),
+      at: bench.now,
+      until: bench.now + minute,
     };
     await beginMute(sql, mute);
     const incident = await bench.down(await bench.monitor('Shop'));
@@ -79,7 +79,7 @@ describe('an outage that is over before its alert was planned', async () => {
     expect(await steps()).toEqual([{ event: 'down', state: 'dropped', because: 'over' }]);
     // A mute that ended long before the outage did held it for a time only.
     const longer = await bench.down(await bench.monitor('Mail'));
-    await beginMute(sql, { ...mute, at: new Date(bench.now), until: new Date(bench.now + minute) });
+    await beginMute(sql, { ...mute, at: bench.now, until: bench.now + minute });
     bench.now += 2 * minute;
     await bench.up(longer);
     await bench.tell();
@@ -123,8 +123,8 @@ describe('an outage that is over before its alert was planned', async () => {
     await beginMute(sql, {
       organisation: bench.organisation,
       user: null,
-      at: new Date(bench.now - 40 * minute),
-      until: new Date(bench.now - 20 * minute),
+      at: bench.now - 40 * minute,
+      until: bench.now - 20 * minute,
     });
     await tellFor(5 * minute);
     expect(told('chat')).toEqual([]);

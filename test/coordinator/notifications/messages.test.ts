@@ -30,7 +30,7 @@ test('rule 40: what was sent of an incident is told with it, and of no other', a
   });
   const [first, second] = [await incidentOf(), await incidentOf()];
   const organisation_id = house.organisation;
-  const now = new Date(bench.now);
+  const now = bench.now;
   const sent = async ({ incident, monitor }: typeof first, event: string): Promise<string> => {
     const id = newId();
     const told = {
@@ -38,7 +38,7 @@ test('rule 40: what was sent of an incident is told with it, and of no other', a
       monitors: [{ id: monitor, incident, name: 'Shop', event }],
     };
     await bench.sql`insert into deliveries (id, organisation_id, channel_id, event, thread_id, told, state, due_at, created_at, next_at, settled_at)
-      values (${id}, ${organisation_id}, ${channel_id}, ${event}, ${id}, ${JSON.stringify(told)}, 'delivered', ${now}, ${now}, ${now}, ${now})`;
+      values (${id}, ${organisation_id}, ${channel_id}, ${event}, ${id}, ${JSON.stringify(told)}, 'delivered', ${new Date(now)}, ${new Date(now)}, ${new Date(now)}, ${new Date(now)})`;
     await bench.sql`insert into alert_steps ${rowsFor(bench.sql, 'alert_steps', { organisation_id, channel_id, monitor_id: monitor, incident_id: incident, event, state: 'told', message_id: id, due_at: now, look_at: now, created_at: now })}`;
     return id;
   };

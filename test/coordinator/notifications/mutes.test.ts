@@ -16,10 +16,10 @@ describe('mutes', async () => {
       await bench.monitor('Resolved'),
       await bench.monitor('Other'),
     ];
-    const at = new Date(bench.now);
+    const at = bench.now;
     await muteMonitors(sql, { organisation: bench.organisation, user: null, at }, [
       { monitor: muted, until: null, until_resolved: false },
-      { monitor: until, until: new Date(bench.now + 10 * minute), until_resolved: false },
+      { monitor: until, until: bench.now + 10 * minute, until_resolved: false },
       { monitor: resolved, until: null, until_resolved: true },
     ]);
     for (const monitor of [muted, until, other]) await bench.down(monitor);
@@ -37,7 +37,7 @@ describe('mutes', async () => {
       await sql`select state, because from alert_steps
         where incident_id = ${outage} and event = 'down'`,
     ).toEqual([{ state: 'dropped', because: 'over' }]);
-    await endMute(sql, bench.organisation, new Date(bench.now), [muted]);
+    await endMute(sql, bench.organisation, bench.now, [muted]);
     bench.now += minute;
     await bench.tell();
     expect(heard()).toEqual(['Other', 'Until', 'Muted']);

@@ -117,7 +117,7 @@ describe('rule 44: a warning', async () => {
   test('waits while its monitor is muted, until the mute is ended', async () => {
     await bench.channel('chat');
     const shop = await bench.monitor('Shop');
-    const of = { organisation: bench.organisation, user: null, at: new Date(bench.now) };
+    const of = { organisation: bench.organisation, user: null, at: bench.now };
     await muteMonitors(sql, of, [{ monitor: shop, until: null, until_resolved: true }]);
     await bench.warn(shop);
     await bench.warn(await bench.monitor('Cart'));
@@ -126,7 +126,7 @@ describe('rule 44: a warning', async () => {
     expect(heard('chat').map(([, sentence]) => sentence)).toEqual([
       'Cart: response took 3 s, longer than 2 s.',
     ]);
-    await endMute(sql, bench.organisation, new Date(bench.now), [shop]);
+    await endMute(sql, bench.organisation, bench.now, [shop]);
     await tell();
     expect(heard('chat').at(-1)?.at(-1)).toBe('Shop: response took 3 s, longer than 2 s.');
   });

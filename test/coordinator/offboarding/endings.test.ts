@@ -26,8 +26,8 @@ const end = (house: TestOrganisation, now: number): Promise<number> =>
     beginEnding(transaction, {
       organisation: house.organisation,
       user: house.owner.user,
-      at: new Date(now),
-      endsAt: new Date(now + 7 * day),
+      at: now,
+      endsAt: now + 7 * day,
     }),
   );
 
@@ -66,7 +66,7 @@ const endingEstate = async (now: number): Promise<TestOrganisation> => {
   await sql`insert into kept_answers (organisation_id, call, request, answered_at)
     values (${organisation}, ${Buffer.from(newId())}, ${Buffer.from('request')}, now())`;
   const entry = {
-    at: new Date(now),
+    at: now,
     organisation,
     user: null,
     who: 'x',
@@ -189,7 +189,7 @@ describe('an organisation whose days are over', () => {
 
   test('is completed by another when one is killed between two steps, and nothing is done twice', async () => {
     const now = Date.now();
-    const at = new Date(now + 7 * day);
+    const at = now + 7 * day;
     const house = await ending(now);
     const step = () =>
       inTransaction(sql, (transaction) =>
@@ -215,18 +215,18 @@ describe('an organisation whose days are over', () => {
 
   test('cannot be kept once its end has begun, and does not end when it was kept before', async () => {
     const now = Date.now();
-    const at = new Date(now + 7 * day);
+    const at = now + 7 * day;
     const [late, kept] = [await ending(now), await ending(now)];
     const step = (of: TestOrganisation) =>
       inTransaction(sql, (transaction) =>
         endOrganisation(transaction, of.organisation, at, batchSize),
       );
-    const keep = (of: TestOrganisation, when: Date) =>
+    const keep = (of: TestOrganisation, when: number) =>
       inTransaction(sql, (transaction) => undoEnding(transaction, of.organisation, when));
     expect(await step(late)).toBe('more');
     // Whose clock is behind.
-    expect(await keep(late, new Date(now))).toBeUndefined();
-    expect(await keep(kept, new Date(now))).toBe(20);
+    expect(await keep(late, now)).toBeUndefined();
+    expect(await keep(kept, now)).toBe(20);
     const before = await rowsOf(kept.organisation);
     expect([await step(kept), await rowsOf(kept.organisation)]).toEqual(['later', before]);
   });

@@ -98,7 +98,10 @@ describe('rule 16: a probe with a location mismatch', () => {
     expect(await doubted()).toEqual([]);
     await round();
     expect(await doubted()).toEqual(['Suva']);
-    expect(directory.byId(suva)).toMatchObject({ sick_at: null, quarantined_at: expect.any(Date) });
+    expect(directory.byId(suva)).toMatchObject({
+      sick_at: null,
+      quarantined_at: expect.any(Number),
+    });
     expect(await notices()).toMatchObject([
       {
         message:
@@ -246,7 +249,7 @@ describe('rule 16: a probe with a location mismatch', () => {
     await judge.settle();
     await directory.refresh();
     expect(judge.attends(suva)).toBe(false);
-    expect(directory.byId(suva)?.quarantined_at).toBeInstanceOf(Date);
+    expect(directory.byId(suva)?.quarantined_at).toEqual(expect.any(Number));
   });
 
   test('the confirmation of an operator can be revoked, and needs an existing probe', async () => {

@@ -29,7 +29,7 @@ const probe = async (name: string, more: object = {}): Promise<Made> => {
     id: newId(),
     name,
     continent: 'Europe',
-    last_seen_at: new Date(bench.now),
+    last_seen_at: bench.now,
     kinds: ['places'],
     ...more,
   };

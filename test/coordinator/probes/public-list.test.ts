@@ -63,7 +63,7 @@ describe('the lists of public probes', () => {
 
   test.each<[string, Partial<ProbeRow>]>([
     ['a private probe', { organisation_id: newId() }],
-    ['a revoked one', { revoked_at: new Date(at) }],
+    ['a revoked one', { revoked_at: at }],
     ['one that was never heard', { last_seen_at: null }],
   ])('have nothing of %s', (_, more) => {
     const hidden = probe('Hidden', { ...more, request_key: proof(), addresses: ['192.33.4.12'] });

@@ -220,7 +220,7 @@ describe('rows of days', () => {
     await store(1, day + dayMs, hourOf(day + dayMs));
     await make();
     await forgetDays(sql, day + dayMs + 5 * hourMs);
-    expect(await sql`select day from days`).toEqual([{ day: new Date(day + dayMs) }]);
+    expect(await sql`select day from days`).toEqual([{ day: day + dayMs }]);
   });
 
   test('a mark that is made while its row is in the making stays for the next time', async () => {

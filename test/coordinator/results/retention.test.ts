@@ -23,7 +23,7 @@ describe('results', () => {
     await storeAt(2, noon + 3 * day);
     await makeResultDays(sql, noon + 2 * day, noon + 4 * day);
     expect(await sql`select at from chunks where monitor_key = 2`).toEqual([
-      { at: new Date(noon + 3 * day) },
+      { at: noon + 3 * day },
     ]);
   });
 
@@ -42,9 +42,7 @@ describe('results', () => {
     const dropped = await dropResultDays(sql, Math.floor(noon / day) * day - 7 * day);
     const days = ['20261110', '20261111', '20261112'];
     expect(dropped).toEqual(days.map((each) => `chunks_${each}`));
-    expect(await sql`select at from chunks where monitor_key = 3`).toEqual([
-      { at: new Date(noon) },
-    ]);
+    expect(await sql`select at from chunks where monitor_key = 3`).toEqual([{ at: noon }]);
     expect(await dropResultDays(sql, Math.floor(noon / day) * day - 7 * day)).toEqual([]);
   });
 

@@ -33,6 +33,7 @@ import {
   updateStatusPageMonitor,
 } from '../../../shared/api/status-pages.ts';
 import { newId } from '../../../shared/base/crypto.ts';
+import { isoText } from '../../../shared/base/time.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
@@ -284,9 +285,9 @@ describe('the rows of a page', () => {
 describe('posts to incidents', () => {
   const incidentOf = async (monitor_id: string, confirmed = true): Promise<string> => {
     const id = newId();
-    const at = new Date(bench.now);
+    const at = bench.now;
     await bench.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at)
-      values (${id}, ${house.organisation}, ${monitor_id}, ${at}, ${confirmed ? at : null})`;
+      values (${id}, ${house.organisation}, ${monitor_id}, ${new Date(at)}, ${isoText(confirmed ? at : null)})`;
     return id;
   };
 
@@ -350,11 +351,11 @@ describe('posts to incidents', () => {
   test('subscribers are counted: who said yes, and who was asked', async () => {
     const id = await page();
     for (const [email, at] of [
-      ['a@example.org', new Date()],
+      ['a@example.org', Date.now()],
       ['b@example.org', null],
     ] as const)
       await bench.sql`insert into status_page_subscribers (id, page_id, email, language, asked_at, confirmed_at)
-        values (${newId()}, ${id}, ${email}, 'en', now(), ${at})`;
+        values (${newId()}, ${id}, ${email}, 'en', now(), ${isoText(at)})`;
     expect(await bench.call(getStatusPageSubscribers, house.viewer, { page_id: id })).toEqual({
       confirmed: 1,
       waiting: 1,

@@ -454,9 +454,9 @@ describe('a webhook', () => {
     await deploy(of, 'two');
     await until(webhook, 2);
     await once();
-    await forgetSettled(bench.sql, 'event', new Date(bench.now - 1), 100);
+    await forgetSettled(bench.sql, 'event', bench.now - 1, 100);
     expect(await logOf(of, webhook)).toHaveLength(2);
-    await forgetSettled(bench.sql, 'event', new Date(bench.now + 1), 100);
+    await forgetSettled(bench.sql, 'event', bench.now + 1, 100);
     expect((await logOf(of, webhook)).map(({ state }) => state)).toEqual(['waiting']);
   });
 });

@@ -171,7 +171,7 @@ export const runHostile = async (options: {
       results[key] = (results[key] ?? 0) + 1;
     }
     const well = [...isOf].filter(([, is]) => is === 'well').map(([id]) => id);
-    const incidents = await network.sql<{ confirmed_at: Date | null }[]>`
+    const incidents = await network.sql<{ confirmed_at: number | null }[]>`
       select confirmed_at from incidents where monitor_id = any(${well}::uuid[])`;
     const count = (is: Place['is']): number => known.filter((place) => place.is === is).length;
     isOver = true;

@@ -218,9 +218,9 @@ const readIncidents = async (sql: Transaction, placeOf: PlaceOf): Promise<Incide
   const rows = await sql<
     (Omit<Incident, 'place' | 'started_at' | 'confirmed_at' | 'resolved_at'> & {
       monitor_id: string;
-      started_at: Date;
-      confirmed_at: Date | null;
-      resolved_at: Date | null;
+      started_at: number;
+      confirmed_at: number | null;
+      resolved_at: number | null;
     })[]
   >`select i.monitor_id, i.started_at, i.confirmed_at, i.resolved_at, i.seen_continent, i.confirmed_continent,
       (select count(*) from alerts a where a.incident_id = i.id and a.event = 'down' and a.state in ('due', 'sent'))::int as downs,
@@ -270,8 +270,8 @@ export const readExpectedMessages = (sql: Sql, placeOf: PlaceOf) =>
       {
         id: string;
         monitor: string;
-        confirmed: Date | null;
-        resolved: Date | null;
+        confirmed: number | null;
+        resolved: number | null;
         is_due: boolean;
         is_late: boolean;
         is_redated: boolean | null;
@@ -342,7 +342,7 @@ export const readMoment = (sql: Sql, placeOf: PlaceOf, since = 0): Promise<Momen
 /** The newest hundred of each job: no more are kept. */
 export const readPings = async (sql: Sql, placeOf: PlaceOf): Promise<StoredPing[]> => {
   const rows = await sql<
-    { id: string; monitor_id: string; kind: string; at: Date; body: string }[]
+    { id: string; monitor_id: string; kind: string; at: number; body: string }[]
   >`
     select id, monitor_id, kind, at, body from beats where kind in ('success', 'fail') order by at, id`;
   return rows.flatMap(({ id, monitor_id, kind, at, body }) => {

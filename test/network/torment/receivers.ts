@@ -144,7 +144,7 @@ export const startReceivers = async (
         reminder_s: null,
         hours: null,
         warnings: true,
-        verified_at: new Date(),
+        verified_at: Date.now(),
       });
     });
   }

@@ -40,9 +40,9 @@ const certificatePlace = 'certificate';
 
 export const createWarnedPlaces = async (chance: Chance, sql: Sql): Promise<WarnedPlaces> => {
   const began = Date.now();
-  const to = new Date(began + 5.5 * day);
+  const to = began + 5.5 * day;
   const target = await startTarget({
-    certificate: mint({ names: ['localhost'], from: new Date(began - 85 * day), to }),
+    certificate: mint({ names: ['localhost'], from: new Date(began - 85 * day), to: new Date(to) }),
   });
   const plan = planOutages(
     chance,
@@ -146,8 +146,8 @@ export const readWarnings = async (
   const rows = await sql<
     (Omit<StoredWarning, 'place' | 'began_at' | 'ended_at'> & {
       readonly monitor: string;
-      readonly began_at: Date;
-      readonly ended_at: Date | null;
+      readonly began_at: number;
+      readonly ended_at: number | null;
     })[]
   >`
     select w.monitor_id as monitor, w.code, w.began_at, w.ended_at, (
@@ -158,8 +158,8 @@ export const readWarnings = async (
   return rows.map(({ monitor, began_at, ended_at, ...rest }) => ({
     ...rest,
     place: placeOf(monitor) ?? monitor,
-    began_at: began_at.getTime(),
-    ended_at: ended_at?.getTime() ?? null,
+    began_at,
+    ended_at,
   }));
 };
 

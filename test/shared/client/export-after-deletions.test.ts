@@ -154,7 +154,7 @@ test('an export is a fixed point after any deletions', async () => {
         const restored = deletable[order.find((index) => index < 3) ?? -1];
         if (trash === 'restored' && restored !== undefined)
           await call('POST', `monitors/deleted/${restored.split('/').at(-1)}/restore`);
-        if (trash === 'purged') await purgeOld(served.api.sql, new Date('2999-01-01'), 1_000);
+        if (trash === 'purged') await purgeOld(served.api.sql, Date.parse('2999-01-01'), 1_000);
         const left = await file();
         if (isManaged) await isSettled(left);
         const applied = await run(['apply', '--file', left, '--yes']);

@@ -110,14 +110,14 @@ describe('detail', () => {
 
     test('has no percentage of a monitor younger than an hour', async () => {
       const id = await incident();
-      const [row] = await web.sql<{ monitor: string; created_at: Date }[]>`
+      const [row] = await web.sql<{ monitor: string; created_at: number }[]>`
         select m.id as monitor, m.created_at from incidents i
         join monitors m on m.id = i.monitor_id where i.id = ${id}`;
-      const set = (at: Date) =>
-        web.sql`update monitors set created_at = ${at} where id = ${row?.monitor ?? ''}`;
-      await set(new Date());
+      const set = (at: number) =>
+        web.sql`update monitors set created_at = ${new Date(at)} where id = ${row?.monitor ?? ''}`;
+      await set(Date.now());
       const { text } = await web.get(`/incidents/${id}`, { as: web.house.viewer });
-      await set(row?.created_at ?? new Date());
+      await set(row?.created_at ?? Date.now());
       expect(text).not.toContain('Uptime of');
       expect(text).toMatch(/of\s+downtime\.|No downtime\s+counted/);
     });

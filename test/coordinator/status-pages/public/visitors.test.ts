@@ -16,6 +16,7 @@ import {
 } from '../../../../shared/api/status-pages.ts';
 import { pause } from '../../../../shared/base/async.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
+import { isoText } from '../../../../shared/base/time.ts';
 import { storeChecks } from '../../../support/checks.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { startWeb, type TestWeb } from '../../../support/web.ts';
@@ -68,8 +69,8 @@ describe('visitors', () => {
     });
     const id = newId();
     await web.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, resolved_at, cause)
-    values (${id}, ${web.house.organisation}, ${monitor}, ${new Date(from)}, ${confirmed ? new Date(from + 300) : null},
-      ${to === null ? null : new Date(to)}, ${cause}::text::jsonb)`;
+    values (${id}, ${web.house.organisation}, ${monitor}, ${new Date(from)}, ${isoText(confirmed ? from + 300 : null)},
+      ${isoText(to === null ? null : to)}, ${cause}::text::jsonb)`;
     return id;
   };
 
@@ -244,14 +245,14 @@ describe('visitors', () => {
       const [id, monitor] = [await page('slow'), await site('slow')];
       await publish(id, monitor, 'Checkout');
       await storeChecks(web.sql, monitor, [{ at: clock.at, took_ms: 3_000 }]);
-      const since = new Date(clock.at - 90 * minute);
+      const since = clock.at - 90 * minute;
       for (const code of ['slow', 'certificate_expires'])
         await web.sql`insert into warnings (id, organisation_id, monitor_id, code, details, began_at, confirmed_at)
-          values (${newId()}, ${web.house.organisation}, ${monitor}, ${code}, '{}', ${since}, ${since})`;
+          values (${newId()}, ${web.house.organisation}, ${monitor}, ${code}, '{}', ${new Date(since)}, ${new Date(since)})`;
       const [service] = JSON.parse((await web.get('/status/slow.json')).text).services;
       expect(service).toMatchObject({
         status: 'up',
-        warnings: [{ code: 'slow', since: since.toISOString(), text: 'Slow responses' }],
+        warnings: [{ code: 'slow', since: new Date(since).toISOString(), text: 'Slow responses' }],
       });
       for (const path of ['/status/slow', `/status/slow/services/${service.id}`, '/embed/slow']) {
         const { text } = await web.get(path);
