@@ -219,13 +219,13 @@ export async function groupUses(
   const [windows, channels, pages] = await Promise.all([
     sql<
       Named[]
-    >`select w.id, w.name from maintenance_groups c join maintenance_windows w on w.id = c.window_id
+    >`select w.id, w.name from maintenance_choices c join maintenance_windows w on w.id = c.window_id
       where c.group_id = ${group} and w.organisation_id = ${organisation} and w.deleted_at is null
         and (w.expanded_until is not null
         or exists (select 1 from maintenance_occurrences o where o.window_id = w.id
           and o.ended_at > ${new Date(now)}))
       order by w.key`,
-    sql<Named[]>`select n.id, n.name from channel_groups c join channels n on n.id = c.channel_id
+    sql<Named[]>`select n.id, n.name from channel_choices c join channels n on n.id = c.channel_id
       where c.group_id = ${group} and n.organisation_id = ${organisation} and n.deleted_at is null
       order by n.name`,
     sql<

@@ -90,16 +90,17 @@ export function coverColumns(sql: Queryable, from: number, to: number) {
       v.id, v.name)), '[]')
     from (
       select coalesce(mw.version_of, mw.id) as id, mw.name, mw.created_at, mw.deleted_at,
-        exists (select 1 from maintenance_monitors mm where mm.window_id = mw.id
+        exists (select 1 from maintenance_choices mm where mm.window_id = mw.id
           and mm.monitor_id = w.id) as direct,
-        array(select mg.group_id from maintenance_groups mg where mg.window_id = mw.id) as groups,
+        array(select mg.group_id from maintenance_choices mg where mg.window_id = mw.id
+          and mg.group_id is not null) as groups,
         (select json_agg(json_build_array(${ms(sql, 'o.began_at')}, ${ms(sql, 'o.ended_at')}))
           from maintenance_occurrences o
           where o.window_id = mw.id and o.ended_at > ${new Date(from)} and o.began_at < ${new Date(to)}) as occurrences
       from maintenance_windows mw
       where (mw.deleted_at is null or mw.deleted_at > ${new Date(from)}) and mw.id in (
-        select mm.window_id from maintenance_monitors mm where mm.monitor_id = w.id
-        union select mg.window_id from maintenance_groups mg join group_memberships gm
+        select mm.window_id from maintenance_choices mm where mm.monitor_id = w.id
+        union select mg.window_id from maintenance_choices mg join group_memberships gm
           on gm.group_id = mg.group_id
           where gm.monitor_id = w.id and (gm.ended_at is null or gm.ended_at > ${new Date(from)}))
     ) v) as windows,

@@ -78,9 +78,9 @@ export async function windowPage(
 function shown(sql: Queryable) {
   return sql`w.key, w.id, w.name, w.starts_at, w.ends_at, w.rrule, w.time_zone, w.cut_at,
   ${localTimes(sql)},
-  array(select m.monitor_id from maintenance_monitors m where m.window_id = w.id
-    order by m.monitor_id) as monitors,
-  array(select g.group_id from maintenance_groups g join groups x on x.id = g.group_id
+  array(select m.monitor_id from maintenance_choices m where m.window_id = w.id
+    and m.monitor_id is not null order by m.monitor_id) as monitors,
+  array(select g.group_id from maintenance_choices g join groups x on x.id = g.group_id
     where g.window_id = w.id order by g.group_id) as groups`;
 }
 
@@ -198,10 +198,9 @@ async function writeCovered(
   monitors: readonly string[],
   groups: readonly string[],
 ): Promise<void> {
-  await sql`insert into maintenance_monitors (window_id, monitor_id)
-    select ${id}, unnest(${monitors}::uuid[])`;
-  await sql`insert into maintenance_groups (window_id, group_id)
-    select ${id}, unnest(${groups}::uuid[])`;
+  await sql`insert into maintenance_choices (window_id, monitor_id, group_id)
+    select ${id}::uuid, unnest(${monitors}::uuid[]), null
+    union all select ${id}, null, unnest(${groups}::uuid[])`;
 }
 
 /**
@@ -338,13 +337,13 @@ export function windowsByTime(
     offset ${offset} limit ${limit})
   select w.id, w.name, w.state, w.began_at, w.ended_at, w.starts_at, w.ends_at,
     ${localTimes(sql)}, w.rrule, w.time_zone,
-    (select count(*) from maintenance_monitors m where m.window_id = w.id) as monitors,
-    (select count(*) from maintenance_groups g join groups x on x.id = g.group_id
+    (select count(m.monitor_id) from maintenance_choices m where m.window_id = w.id) as monitors,
+    (select count(*) from maintenance_choices g join groups x on x.id = g.group_id
       where g.window_id = w.id) as groups,
     array(select c.name from (
-      select 0 as place, x.name from maintenance_groups g join groups x on x.id = g.group_id
+      select 0 as place, x.name from maintenance_choices g join groups x on x.id = g.group_id
       where g.window_id = w.id
-      union all select 1, m.name from maintenance_monitors c join monitors m on m.id = c.monitor_id
+      union all select 1, m.name from maintenance_choices c join monitors m on m.id = c.monitor_id
       where c.window_id = w.id) c
       order by c.place, c.name limit 3) as covers
   from page w
@@ -364,9 +363,9 @@ export async function coveredNames(
   const [monitors, groups] = await Promise.all([
     sql<
       Named[]
-    >`select m.id, m.name from maintenance_monitors c join monitors m on m.id = c.monitor_id
+    >`select m.id, m.name from maintenance_choices c join monitors m on m.id = c.monitor_id
       where c.window_id = ${window} and m.organisation_id = ${organisation} order by lower(m.name)`,
-    sql<Named[]>`select g.id, g.name from maintenance_groups c join groups g on g.id = c.group_id
+    sql<Named[]>`select g.id, g.name from maintenance_choices c join groups g on g.id = c.group_id
       where c.window_id = ${window} and g.organisation_id = ${organisation} order by g.name_folded`,
   ]);
   return { monitors, groups };
@@ -438,8 +437,7 @@ export async function changeWindow(
     await writeOccurrences(sql, id, occurrences);
   }
   if (coversOthers) {
-    await sql`delete from maintenance_monitors where window_id = ${id}`;
-    await sql`delete from maintenance_groups where window_id = ${id}`;
+    await sql`delete from maintenance_choices where window_id = ${id}`;
     await writeCovered(sql, id, monitors, groups);
   }
 }
@@ -468,10 +466,8 @@ async function keepPast(sql: Queryable, id: string, now: number): Promise<void> 
     select ${version}, o.began_at, o.ended_at from maintenance_occurrences o
     join maintenance_windows w on w.id = o.window_id
     where w.id = ${id} and o.began_at < ${isoText(now)} and o.ended_at > w.created_at`;
-  await sql`insert into maintenance_monitors (window_id, monitor_id) select ${version}, monitor_id
-    from maintenance_monitors where window_id = ${id}`;
-  await sql`insert into maintenance_groups (window_id, group_id) select ${version}, group_id
-    from maintenance_groups where window_id = ${id}`;
+  await sql`insert into maintenance_choices (window_id, monitor_id, group_id)
+    select ${version}, monitor_id, group_id from maintenance_choices where window_id = ${id}`;
 }
 
 /** Ends the running occurrence now; the window goes on with its next occurrence. */

@@ -30,8 +30,8 @@ export async function coveredNow(
         and o.began_at <= ${new Date(now)} and o.ended_at > ${new Date(now)})
     select s.monitor_id as id from monitor_status s
     where s.organisation_id = ${organisation} and s.status <> 'paused' and s.monitor_id in (
-      select mm.monitor_id from covering c join maintenance_monitors mm on mm.window_id = c.id
-      union select gm.monitor_id from covering c join maintenance_groups mg on mg.window_id = c.id
+      select mm.monitor_id from covering c join maintenance_choices mm on mm.window_id = c.id
+      union select gm.monitor_id from covering c join maintenance_choices mg on mg.window_id = c.id
         join group_memberships gm on gm.group_id = mg.group_id and gm.ended_at is null)`;
   return rows.map(({ id }) => id);
 }

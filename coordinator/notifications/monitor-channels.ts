@@ -44,7 +44,7 @@ function channelsFor(
 ): Promise<ChannelRow[]> {
   return sql<ChannelRow[]>`
   select c.id, c.name, c.kind, c.delay_s, c.user_id, u.email as owner, c.covers,
-    exists (select from channel_monitors m
+    exists (select from channel_choices m
       where m.channel_id = c.id and m.monitor_id = ${monitor}) as chosen
   from channels c left join users u on u.id = c.user_id
   where c.organisation_id = ${organisation} and c.deleted_at is null
@@ -64,11 +64,11 @@ export const setMonitorChannels = handle(contract.setMonitorChannels)(
     const added = theirs.filter(({ id, chosen }) => wanted.has(id) && !chosen);
     const removed = theirs.filter(({ id, chosen }) => !wanted.has(id) && chosen);
     await sql`
-    insert into channel_monitors (channel_id, monitor_id)
+    insert into channel_choices (channel_id, monitor_id)
     select id, ${monitor_id} from unnest(${added.map(({ id }) => id)}::uuid[]) as t (id)
     on conflict do nothing`;
     await sql`
-    delete from channel_monitors
+    delete from channel_choices
     where monitor_id = ${monitor_id} and channel_id = any(${removed.map(({ id }) => id)}::uuid[])`;
     const names = (some: readonly ChannelRow[]): readonly string[] => some.map(({ name }) => name);
     const before = rows.filter(({ chosen }) => chosen);

@@ -186,8 +186,10 @@ function channelsToPlan(
   return sql<PlannedChannel[]>`
     select c.id, c.organisation_id, c.covers, c.enabled, c.verified_at is not null as verified,
       c.unsubscribed_at is not null as unsubscribed, c.warnings,
-      array(select monitor_id from channel_monitors where channel_id = c.id) as monitors,
-      array(select group_id from channel_groups where channel_id = c.id) as groups
+      array(select monitor_id from channel_choices where channel_id = c.id
+        and monitor_id is not null) as monitors,
+      array(select group_id from channel_choices where channel_id = c.id
+        and group_id is not null) as groups
     from channels c where c.deleted_at is null
       and c.organisation_id = any(${organisations}::uuid[])`;
 }

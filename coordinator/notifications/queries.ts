@@ -90,9 +90,10 @@ function columns(sql: Queryable) {
   c.key, ${sql.unsafe(shownNames)}, c.organisation_id, u.email as owner_email, c.secrets,
     c.verified_at, c.unsubscribed_at,
   c.created_at, c.failing_since, c.refused_at, c.failure, c.last_delivered_at, c.deleted_at,
-  array(select monitor_id from channel_monitors where channel_id = c.id
-    order by monitor_id) as monitors,
-  array(select group_id from channel_groups where channel_id = c.id order by group_id) as groups`;
+  array(select monitor_id from channel_choices where channel_id = c.id
+    and monitor_id is not null order by monitor_id) as monitors,
+  array(select group_id from channel_choices where channel_id = c.id
+    and group_id is not null order by group_id) as groups`;
 }
 
 const weekMs = 7 * 86_400_000;
@@ -185,13 +186,11 @@ async function writeChosen(
   sql: Queryable,
   { id, organisation, monitors, groups }: ChannelWrite,
 ): Promise<void> {
-  await sql`delete from channel_monitors where channel_id = ${id}`;
-  await sql`delete from channel_groups where channel_id = ${id}`;
-  await sql`insert into channel_monitors (channel_id, monitor_id)
-    select ${id}, id from monitors where organisation_id = ${organisation}
-      and id = any(${monitors}::uuid[])`;
-  await sql`insert into channel_groups (channel_id, group_id)
-    select ${id}, id from groups where organisation_id = ${organisation}
+  await sql`delete from channel_choices where channel_id = ${id}`;
+  await sql`insert into channel_choices (channel_id, monitor_id, group_id)
+    select ${id}::uuid, id, null from monitors where organisation_id = ${organisation}
+      and id = any(${monitors}::uuid[])
+    union all select ${id}, null, id from groups where organisation_id = ${organisation}
       and id = any(${groups}::uuid[])`;
 }
 

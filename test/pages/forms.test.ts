@@ -86,7 +86,7 @@ describeInBrowser('forms', (browser) => {
     };
     const chosenBy = async (channel: string) => {
       const rows = await web.sql<{ id: string }[]>`
-        select monitor_id as id from channel_monitors where channel_id = ${channel} union all select group_id from channel_groups where channel_id = ${channel}`;
+        select coalesce(monitor_id, group_id) as id from channel_choices where channel_id = ${channel}`;
       return rows.map(({ id }) => id).toSorted();
     };
     const idsOf = (monitors: readonly string[], groups: readonly string[]) =>
@@ -136,7 +136,7 @@ describeInBrowser('forms', (browser) => {
         };
         const coveredBy = async (window: string) => {
           const rows = await web.sql<{ id: string }[]>`
-            select monitor_id as id from maintenance_monitors where window_id = ${window} union all select group_id from maintenance_groups where window_id = ${window}`;
+            select coalesce(monitor_id, group_id) as id from maintenance_choices where window_id = ${window}`;
           return rows.map(({ id }) => id).toSorted();
         };
         await page.getByLabel('Name').fill('Kept');

@@ -324,7 +324,7 @@ describeInBrowser('journeys of a team that has been at it for long', (browser) =
     await press(page, 'Schedule');
     await expect.poll(() => headline(page)).toContain('New disks starts in');
     const covered = await web.sql<{ name: string }[]>`
-      select groups.name from maintenance_groups join groups on groups.id = group_id
+      select groups.name from maintenance_choices join groups on groups.id = group_id
       join maintenance_windows on maintenance_windows.id = window_id
       where maintenance_windows.name = 'New disks'`;
     expect(covered.map(({ name }) => name)).toEqual(['Stores']);

@@ -102,7 +102,7 @@ export const seedDemoChannels = async (
     { enabled: false, covers: 'chosen', hours },
   );
   await sql`insert into channels ${rowsFor(sql, 'channels', [ops, pager, ana, night])}`;
-  await sql`insert into channel_monitors (channel_id, monitor_id) values (${night.id}, ${told.monitor})`;
+  await sql`insert into channel_choices (channel_id, monitor_id) values (${night.id}, ${told.monitor})`;
 
   const message = newId();
   const due = told.confirmed_ago - 402;

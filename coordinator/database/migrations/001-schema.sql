@@ -1293,23 +1293,19 @@ create index maintenance_expanding on maintenance_windows (expanded_until) where
 create index maintenance_page on maintenance_windows (organisation_id, key) where (deleted_at is null);
 create index maintenance_versions on maintenance_windows (version_of) where (version_of is not null);
 
-create table maintenance_monitors (
+-- The monitors and groups that a window names. No reference to groups: a group may go, what its
+-- window covered stays covered.
+create table maintenance_choices (
   window_id uuid not null,
-  monitor_id uuid not null,
-  primary key (window_id, monitor_id),
+  monitor_id uuid,
+  group_id uuid,
+  check (num_nonnulls(monitor_id, group_id) = 1),
+  unique nulls not distinct (window_id, monitor_id, group_id),
   foreign key (monitor_id) references monitors on delete cascade,
   foreign key (window_id) references maintenance_windows on delete cascade
 );
-create index maintenance_monitors_monitor on maintenance_monitors (monitor_id);
-
--- No reference to groups: a group may go, what its window covered stays covered.
-create table maintenance_groups (
-  window_id uuid not null,
-  group_id uuid not null,
-  primary key (window_id, group_id),
-  foreign key (window_id) references maintenance_windows on delete cascade
-);
-create index maintenance_groups_group on maintenance_groups (group_id);
+create index maintenance_choices_group on maintenance_choices (group_id) where (group_id is not null);
+create index maintenance_choices_monitor on maintenance_choices (monitor_id) where (monitor_id is not null);
 
 create table maintenance_occurrences (
   window_id uuid not null,
@@ -1377,23 +1373,19 @@ create index channels_by_end on channels (deleted_at) where (deleted_at is not n
 create index channels_failing on channels (id) where ((deleted_at is null) and ((failing_since is not null) or (refused_at is not null)));
 create index channels_page on channels (organisation_id, key) where (deleted_at is null);
 
-create table channel_monitors (
+-- The monitors and groups that a channel for chosen ones is for.
+create table channel_choices (
   channel_id uuid not null,
-  monitor_id uuid not null,
-  primary key (channel_id, monitor_id),
+  monitor_id uuid,
+  group_id uuid,
+  check (num_nonnulls(monitor_id, group_id) = 1),
+  unique nulls not distinct (channel_id, monitor_id, group_id),
   foreign key (channel_id) references channels on delete cascade,
+  foreign key (group_id) references groups on delete cascade,
   foreign key (monitor_id) references monitors on delete cascade
 );
-create index channel_monitors_monitor on channel_monitors (monitor_id);
-
-create table channel_groups (
-  channel_id uuid not null,
-  group_id uuid not null,
-  primary key (channel_id, group_id),
-  foreign key (channel_id) references channels on delete cascade,
-  foreign key (group_id) references groups on delete cascade
-);
-create index channel_groups_group on channel_groups (group_id);
+create index channel_choices_group on channel_choices (group_id) where (group_id is not null);
+create index channel_choices_monitor on channel_choices (monitor_id) where (monitor_id is not null);
 
 -- Alerts of incidents (rules 25, 28), one row for an incident, event and channel, and of warnings
 -- (rule 44): one each time that there is news of one. Channels come with their own work; until then

@@ -114,10 +114,10 @@ export function pageMaintenance(
 ): Promise<PageOccurrence[]> {
   return sql<PageOccurrence[]>`
   with covered as (
-    select mm.window_id, mm.monitor_id from maintenance_monitors mm
+    select mm.window_id, mm.monitor_id from maintenance_choices mm
     where mm.monitor_id = any(${[...monitors]}::uuid[])
     union
-    select mg.window_id, gm.monitor_id from group_memberships gm join maintenance_groups mg
+    select mg.window_id, gm.monitor_id from group_memberships gm join maintenance_choices mg
       on mg.group_id = gm.group_id
       where gm.monitor_id = any(${[...monitors]}::uuid[]) and gm.ended_at is null)
   select w.id, ${ms(sql, 'o.began_at')} as "startsAt", ${ms(sql, 'o.ended_at')} as "endsAt",

@@ -102,7 +102,7 @@ export const startRig = async (say: (progress: string) => void): Promise<Rig> =>
       await sql`insert into monitors (id, organisation_id, partition, name, type, target, interval_s, enabled, paused_at)
         select id, ${organisation}, 3, 'Monitor ' || right(id::text, 6), 'https', 'https://shop.example', 60, false, now()
         from json_to_recordset(${JSON.stringify(monitors)}::text::json) as m (id uuid)`;
-      await sql`insert into channel_monitors (channel_id, monitor_id)
+      await sql`insert into channel_choices (channel_id, monitor_id)
         select c::uuid, m.id from json_to_recordset(${JSON.stringify(monitors)}::text::json) as m (id uuid, channels json),
           json_array_elements_text(m.channels) c`;
       return { organisation, channels, monitors };

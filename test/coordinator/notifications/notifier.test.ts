@@ -32,8 +32,8 @@ describe('notifier', async () => {
       ];
       await bench.channel('all');
       await bench.channel('off', { enabled: false });
-      await sql`insert into channel_monitors (channel_id, monitor_id) values (${one}, ${mail})`;
-      await sql`insert into channel_groups (channel_id, group_id) values (${ofGroup}, ${group})`;
+      await sql`insert into channel_choices (channel_id, monitor_id) values (${one}, ${mail})`;
+      await sql`insert into channel_choices (channel_id, group_id) values (${ofGroup}, ${group})`;
       // Membership counts as it is when the "down" becomes due.
       await sql`update monitors set group_id = ${group} where id = ${shop}`;
       const incident = await bench.down(shop);

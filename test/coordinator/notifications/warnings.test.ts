@@ -173,7 +173,7 @@ describe('rule 44: a warning', async () => {
   test('goes to channels that cover its monitor, and to no other organisation', async () => {
     const [shop, mail] = [await bench.monitor('Shop'), await bench.monitor('Mail')];
     const chosen = await bench.channel('chosen', { covers: 'chosen' });
-    await sql`insert into channel_monitors (channel_id, monitor_id) values (${chosen}, ${mail})`;
+    await sql`insert into channel_choices (channel_id, monitor_id) values (${chosen}, ${mail})`;
     await bench.channel('off', { enabled: false });
     await bench.warn(shop);
     await tell();

@@ -535,9 +535,9 @@ describe('the channels in the form of a monitor', () => {
     return id;
   };
   const monitorsOf = async (id: string) =>
-    (await web.sql`select monitor_id from channel_monitors where channel_id = ${id}`).map(
-      ({ monitor_id }) => monitor_id,
-    );
+    (
+      await web.sql`select monitor_id from channel_choices where channel_id = ${id} and monitor_id is not null`
+    ).map(({ monitor_id }) => monitor_id);
   const box = (text: string, id: string): string =>
     new RegExp(`<input[^>]*value="${id}"[^>]*>`).exec(text)?.[0] ?? '';
 

@@ -121,7 +121,7 @@ describe('visitors', () => {
       await web.sql`insert into maintenance_windows (id, organisation_id, name, starts_at, ends_at, local_start, time_zone)
       values (${window}, ${web.house.organisation}, ${`${secretText} work`}, ${new Date(clock.at + day)}, ${new Date(clock.at + day + minute)}, now(), 'UTC')`;
       await web.sql`insert into maintenance_occurrences (window_id, began_at, ended_at) values (${window}, ${new Date(clock.at + day)}, ${new Date(clock.at + day + minute)})`;
-      await web.sql`insert into maintenance_monitors (window_id, monitor_id) values (${window}, ${search})`;
+      await web.sql`insert into maintenance_choices (window_id, monitor_id) values (${window}, ${search})`;
       for (const path of [...everything('shop'), `/status/shop/services/${checkout}`]) {
         const { status, text, headers } = await web.get(path);
         expect([path, status]).toEqual([path, 200]);
