@@ -362,14 +362,16 @@ describe('notifier', async () => {
         bench.now += 20_000;
       }
       // The composer passes over a channel whose last answer is being stored, and comes back to it.
-      await eventually(async () => {
-        while (await by.composer.compose());
-        await by.courier.hurry();
-        return bench.heard('quick').length === 4;
-      });
+      const hears = (name: string, messages: number) =>
+        eventually(async () => {
+          while (await by.composer.compose());
+          await by.courier.hurry();
+          return bench.heard(name).length === messages;
+        });
+      await hears('quick', 4);
       expect(bench.heard('slow')).toHaveLength(2);
       answer();
-      await eventually(async () => bench.heard('slow').length === 4);
+      await hears('slow', 4);
       await by.courier.close();
     });
 
