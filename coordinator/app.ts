@@ -16,7 +16,7 @@ import { limitHeaders, refuseOutside, restRoutes, restServerOptions } from './ap
 import { createForwarded, soundUrl } from './api/server.ts';
 import { assistantRoutes, createAssistants } from './assistants/mcp-routes.ts';
 import { oauthRoutes } from './assistants/oauth-routes.ts';
-import { anchorsOf, type Config, dedicatedConnections } from './config.ts';
+import { anchorsOf, busAddressOf, type Config, dedicatedConnections } from './config.ts';
 import { answersSoon, connect, longWork, sessionNameOf, timeOf } from './database/connect.ts';
 import { listenTo } from './database/listen.ts';
 import { migrate, missingMigrations } from './database/migrate.ts';
@@ -47,6 +47,7 @@ import {
   type DocumentReader,
 } from './outbound/documents.ts';
 import { pages as allPages } from './pages.ts';
+import { busEntrance, isForBus } from './probes/bus-entrance.ts';
 import { createRenewal } from './probes/identities.ts';
 import { publicListRoutes } from './probes/public-list.ts';
 import { createResults } from './results/reading.ts';
@@ -127,6 +128,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     ...restServerOptions,
     logger: false,
     forceCloseConnections: 'idle',
+    http: { ...restServerOptions.http, shouldUpgradeCallback: isForBus },
     trustProxy: forwarded.trustProxy,
     rewriteUrl: (request) => {
       forwarded.tidy(request);
@@ -295,6 +297,10 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
         baseUrl,
         probes: () => engine?.probeRows(),
       });
+    const entrance = await busEntrance(web, {
+      servers: config.NATS_WEBSOCKET_URL,
+      ca: config.NATS_CA,
+    });
     enrolmentRoute(web, { execute: patiently(gate.executeForVisitor), log });
     pages = webRoutes(web, allPages, {
       clock,
@@ -335,7 +341,10 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
       const obstacle = listenObstacle(error, config.PORT, config.HOST);
       throw obstacle === undefined ? error : new ConfigurationFault([obstacle]);
     });
-    supervisor.part('web server', () => closeWeb(web, overrides.lastAnswersMs));
+    supervisor.part('web server', () => {
+      entrance.close();
+      return closeWeb(web, overrides.lastAnswersMs);
+    });
     const address = web.server.address();
     const port = typeof address === 'object' && address !== null ? address.port : config.PORT;
     const url = `http://${config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST}:${port}`;
@@ -377,7 +386,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
         systemCredentials: config.NATS_SYSTEM_CREDENTIALS,
         account: config.NATS_ACCOUNT_PUBLIC,
         operatorSeed: config.NATS_OPERATOR_SEED,
-        publicUrl: config.NATS_PUBLIC_URL,
+        publicUrl: busAddressOf(config, baseUrl()),
       },
       secretKeys: previousKey === undefined ? [secretKey] : [secretKey, previousKey],
       masterOf: (newest) => inForce({ secretKey, previousKey }, newest),
@@ -400,6 +409,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
       baseUrl,
       anchors: () => anchorsOf(config, ownUrl),
       identifyProbes: config.IDENTIFY_PROBES,
+      origins: config.ORIGIN_AS,
       renew: createRenewal({ accountSeed: config.NATS_ACCOUNT_SEED, clock }),
     });
     supervisor.ticker('own record', { everyMs: recordEveryMs, tick: ownRecord.tick }).hurry();

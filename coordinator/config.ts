@@ -2,10 +2,11 @@ import { createPrivateKey } from 'node:crypto';
 import { z } from 'zod';
 import { readEnvironment } from '../shared/base/env.ts';
 import { anchorOf, parseCidr, postgresAddress, unmapped } from '../shared/base/network.ts';
-import { busFields } from '../shared/bus/setup.ts';
+import { busFields, probeBusAddress } from '../shared/bus/setup.ts';
 import { parseResolver } from '../shared/checks/dns/config.ts';
 import { planNames } from './gate/plans.ts';
 import { recordReaders } from './health/service-record.ts';
+import { readOrigins } from './probes/origins.ts';
 
 /**
  * Connections outside the pool: one listens for changes, two watch whether the database answers,
@@ -30,8 +31,33 @@ const variables = z.object({
     .max(1_000)
     .default(18),
   ...busFields,
-  /** Where probes reach the bus, if it is not where we do. */
-  NATS_PUBLIC_URL: busFields.NATS_URL.optional(),
+  /**
+   * The websocket listeners of the bus, several with commas: what asks for BASE_URL/bus is passed on
+   * there, and probes come in by it.
+   */
+  NATS_WEBSOCKET_URL: z
+    .string()
+    .transform((text) => text.split(',').map((server) => URL.parse(server.trim())))
+    .refine(
+      (servers) => servers.every((server) => server !== null && /^wss?:$/.test(server.protocol)),
+      'must be ws://host:port or wss://host:port, several with commas',
+    )
+    .transform((servers) => servers.filter((server) => server !== null))
+    .default([]),
+  /** The autonomous systems of probes' networks; mostly as ORIGIN_AS_FILE. */
+  ORIGIN_AS: z
+    .string()
+    .transform((text, context) => {
+      try {
+        return readOrigins(text);
+      } catch (error) {
+        context.addIssue({ code: 'custom', message: String(error).replace(/^Error: /, '') });
+        return z.NEVER;
+      }
+    })
+    .default([]),
+  /** Where probes reach the bus, if it is neither BASE_URL/bus nor where we do. */
+  NATS_PUBLIC_URL: probeBusAddress.optional(),
   /** Encrypts secrets in the database, and is the source of the network's keys. */
   SECRET_KEY: z.string().min(32, 'must have at least 32 characters'),
   /**
@@ -255,6 +281,18 @@ export function anchorsOf(
   baseUrl: string,
 ): readonly string[] {
   return named ?? [anchorOf(baseUrl)].filter((anchor) => anchor !== undefined);
+}
+
+/** Where probes reach the bus. */
+export function busAddressOf(
+  {
+    NATS_PUBLIC_URL: named,
+    NATS_WEBSOCKET_URL: websockets,
+    NATS_URL: own,
+  }: Pick<Config, 'NATS_PUBLIC_URL' | 'NATS_WEBSOCKET_URL' | 'NATS_URL'>,
+  baseUrl: string,
+): string {
+  return named ?? (websockets.length === 0 ? own : `${baseUrl.replace(/^http/, 'ws')}/bus`);
 }
 
 /** The signing options of mail; undefined when mail is not signed. */

@@ -69,6 +69,7 @@ import { createDirectory } from './probes/directory.ts';
 import { createDuplicateProbes, watchConnections } from './probes/duplicates.ts';
 import { createNetworkKeys } from './probes/identities.ts';
 import { createLocationCheck } from './probes/location.ts';
+import type { Origins } from './probes/origins.ts';
 import { createDroppedResults, createReceipts, receivePresence } from './probes/presence.ts';
 import { serveRelay } from './probes/private-relay.ts';
 import type { ProbeRow } from './probes/queries.ts';
@@ -128,7 +129,7 @@ export type EngineOptions = {
   readonly nats: BusPlace & {
     readonly account: string;
     readonly operatorSeed: string;
-    readonly publicUrl: string | undefined;
+    readonly publicUrl: string;
   };
   readonly databaseClock: Pick<DatabaseClock, 'observe' | 'differenceMs'>;
   /** Retries the work until the database allows it. */
@@ -167,6 +168,7 @@ export type EngineOptions = {
   readonly anchors: () => readonly string[];
   /** Whether public probes sign their requests and are listed. */
   readonly identifyProbes: boolean;
+  readonly origins: Origins;
 };
 
 type Base = EngineOptions & { readonly supervisor: Supervisor<ActorName> };
@@ -203,7 +205,7 @@ async function assemble(base: Base): Promise<Engine> {
         roster,
         isResting: partitions.isResting,
         isCircling: partitions.isCircling,
-        entrances: [nats.entrance.url, nats.publicUrl ?? nats.entrance.url],
+        entrances: [nats.entrance.url, nats.publicUrl],
       }),
     actors: supervisor.seen,
     close: async () => {
@@ -247,11 +249,11 @@ type Places = Base & Awaited<ReturnType<typeof enter>>;
 
 /** Which probes there are, their keys and the roster, and the assignments that they get. */
 async function startNetwork(places: Places) {
-  const { sql, bus, clock, log, timing, announcements, isLeader, untilDatabase } = places;
+  const { sql, bus, clock, log, timing, announcements, isLeader, untilDatabase, origins } = places;
   const directory = await untilDatabase(() => createDirectory({ sql, log }));
   const keys = await untilDatabase(() => createNetworkKeys({ sql, masterOf: places.masterOf }));
   const network = await untilDatabase(() =>
-    createNetwork({ sql, bus, clock, log, timing, directory, announcements, isLeader }),
+    createNetwork({ sql, bus, clock, log, timing, directory, announcements, isLeader, origins }),
   );
   const { roster } = network;
   const records = createPingRecords(bus);

@@ -3,7 +3,7 @@ import type { Clock } from '../shared/base/time.ts';
 import { keyFromSeed } from '../shared/bus/nkeys.ts';
 import { partitionOf } from '../shared/bus/subjects.ts';
 import { type Connections, createConnections } from './assistants/connections.ts';
-import { anchorsOf, type Config } from './config.ts';
+import { anchorsOf, busAddressOf, type Config } from './config.ts';
 import type { Sql } from './database/connect.ts';
 import { createOperations } from './dependencies.ts';
 import type { Gate } from './gate/execute.ts';
@@ -87,7 +87,7 @@ export function createGateSetup({
   const probes = createProbeIdentities({
     account,
     clock,
-    natsUrl: config.NATS_PUBLIC_URL ?? config.NATS_URL,
+    natsUrl: () => busAddressOf(config, baseUrl()),
     ca: config.NATS_CA,
     anchors: () => anchorsOf(config, baseUrl()),
     secretKeys: previousKey === undefined ? [secretKey] : [secretKey, previousKey],

@@ -19,6 +19,7 @@ import {
   type PingRecords,
 } from '../shared/bus/pings.ts';
 import { inboxOf, subjects } from '../shared/bus/subjects.ts';
+import { isWebsocket } from '../shared/bus/websocket.ts';
 import type { Roster, RosterProbe } from '../shared/checks/assignment.ts';
 import { isForSome, kinds } from '../shared/checks/kinds.ts';
 import { type HttpsAbility, httpsAbilities } from '../shared/checks/placement.ts';
@@ -379,6 +380,7 @@ function openPresence(parts: All): Presence {
   const { assignments, announcements, runner, families, pinging, requests, endpoints } = parts;
   const { reachability, displaced, identify, who, ear } = parts;
   const { presenceMs: everyMs } = overrides;
+  const way = isWebsocket(parts.url) ? ('websocket' as const) : ('tcp' as const);
   const session = newId();
   const startedAt = performance.now();
   const hosting = organisation === null ? undefined : hostIdentity();
@@ -419,6 +421,8 @@ function openPresence(parts: All): Presence {
         : {}),
       ...(hostId === undefined ? {} : { host: hostId }),
       refused: announcements.refused(),
+      way,
+      ...(config.PROBE_ORIGIN_AS === undefined ? {} : { origin_as: config.PROBE_ORIGIN_AS }),
       load: runner.load(),
       checks: [...runner.tally()],
       self_test: await reachability.selfTest(),

@@ -3,9 +3,20 @@ import { z } from 'zod';
 import { ConfigurationFault, readEnvironment } from '../shared/base/env.ts';
 import { isPublicAddress } from '../shared/base/network.ts';
 import { type ProbeCredentials, parseProbeCredentials } from '../shared/bus/identity.ts';
-import { busEntryFields } from '../shared/bus/setup.ts';
+import { busEntryFields, probeBusAddress } from '../shared/bus/setup.ts';
 import { unreadableRanges } from './checks/guard.ts';
 import { credentialsOf, type Identity, parseIdentity } from './joining/join.ts';
+
+const originAs = z
+  .string()
+  .regex(/^(AS)?[1-9]\d{0,9}$/i, 'must be the number of an autonomous system, such as AS64500')
+  .transform((text) => Number(text.replace(/^AS/i, '')))
+  .refine((number) => number <= 4_294_967_295, 'must be at most AS4294967295');
+
+const proxyAddress = z.url({
+  protocol: /^https?$/,
+  error: 'must be http://host:port, or with http://user:password@host:port',
+});
 
 /** The variables that a probe reads. Each also works as NAME_FILE, the way secrets are mounted. */
 const variables = z.object({
@@ -45,12 +56,18 @@ const variables = z.object({
     )
     .refine((addresses) => addresses.length <= 16, 'has more than 16 addresses'),
   /** Where this probe finds the bus, if its credentials say otherwise. */
-  PROBE_NATS_URL: busEntryFields.url.optional(),
-  /** TLS before the bus's greeting. The bus must have the same setting. */
+  PROBE_NATS_URL: probeBusAddress.optional(),
   /**
    * The authorities that may sign the bus's certificate, instead of those that this machine trusts.
    */
   PROBE_NATS_CA: busEntryFields.ca.optional(),
+  /** The autonomous system of its network, such as AS64500. */
+  PROBE_ORIGIN_AS: originAs.optional(),
+  /** The proxy to the coordinators' address, and the hosts that need none; also in small letters. */
+  HTTPS_PROXY: proxyAddress.optional(),
+  https_proxy: proxyAddress.optional(),
+  NO_PROXY: z.string().optional(),
+  no_proxy: z.string().optional(),
   /** Where it receives heartbeat pings; without a port it receives none. */
   PROBE_PING_HOST: z.string().default('127.0.0.1'),
   PROBE_PING_PORT: z.coerce.number().int().min(0).max(65_535).optional(),

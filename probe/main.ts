@@ -7,6 +7,11 @@ export function haveNewestZones(): Promise<void> {
   return useSystemZones(process.env).catch(tell);
 }
 
+/** Calls of the probe's own parts go through the proxy of the environment; checks never do. */
+export async function useProxy({ HTTPS_PROXY, https_proxy }: NodeJS.ProcessEnv): Promise<void> {
+  if (HTTPS_PROXY || https_proxy) (await import('node:http')).setGlobalProxyFromEnv();
+}
+
 /**
  * Reports why the probe cannot continue: the message for a user's mistake, the stack too for our
  * own.
@@ -47,7 +52,9 @@ export async function runProbe(): Promise<void> {
       import('./app.ts'),
       import('./config.ts'),
     ]);
-    const app = await createProbe(readConfig(process.env));
+    const config = readConfig(process.env);
+    await useProxy(process.env);
+    const app = await createProbe(config);
     let isStopping = false;
     const stop = (exit = 0): void => {
       if (isStopping) return;

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { version } from '../shared/base/process.ts';
-import { busEntryFields } from '../shared/bus/setup.ts';
+import { busEntryFields, probeBusAddress } from '../shared/bus/setup.ts';
 import { askHealth } from './joining/checklist.ts';
 import { install, refuseWithoutRoot, spaceOfService, spaceOfUnit } from './joining/install.ts';
 import {
@@ -14,7 +14,7 @@ import {
   parseIdentity,
   type Room,
 } from './joining/join.ts';
-import { haveNewestZones, runProbe } from './main.ts';
+import { haveNewestZones, runProbe, useProxy } from './main.ts';
 
 /**
  * `antipode-probe.mjs`, the probe as one file: runs the command that its first argument names. The
@@ -25,6 +25,7 @@ const help = `antipode-probe ${version}: checks from where this machine stands.
 
   node antipode-probe.mjs join URL TOKEN    become the probe that the token is for, check this host, and run
                           --install         as root: as a systemd service instead
+                          --bus tls://HOST  reach the bus there, for many thousands of checks; else by URL/bus
                           --ca FILE         trust this authority, too, for the service's own address and bus; the probe keeps it
   node antipode-probe.mjs run               run; if it has not joined yet, join with PROBE_JOIN_URL and PROBE_JOIN_TOKEN of its environment
   node antipode-probe.mjs check             check this host again: Node, clock, DNS, IPv4 and IPv6, bus, anchors, disk
@@ -48,6 +49,7 @@ function readLine(given: readonly string[]) {
     strict: alone,
     version: alone,
     help: { ...alone, short: 'h' },
+    bus: text,
     ca: text,
     data: text,
     root: text,
@@ -81,6 +83,7 @@ async function begin(): Promise<void> {
   const [word] = words;
   const folder = folderOf(flags);
   if (word === 'run' || (word === 'join' && !flags.install)) await haveNewestZones();
+  await useProxy(process.env);
   if (flags.version) say(version);
   else if (word === undefined || word === 'help' || flags.help) process.stdout.write(help);
   else if (word === 'run') await run(folder, flags);
@@ -136,8 +139,14 @@ async function joinAsTold(folder: string, own: string, flags: Line['flags']): Pr
       exits.misused,
       `PROBE_CREDENTIALS: is not set, and there is no ${own}; run join first, or set PROBE_JOIN_URL and PROBE_JOIN_TOKEN`,
     );
-  const authorities = authoritiesIn(flags.ca);
-  await joinAsProbe({ url, token, authorities, ...roomIn(folder), next: 'run' }, say);
+  await joinAsProbe({ url, token, ...wayOf(flags), ...roomIn(folder), next: 'run' }, say);
+}
+
+/** How it reaches coordinators and bus. @throws JoinFault. */
+function wayOf({ bus, ca }: Line['flags']) {
+  if (bus !== undefined && !probeBusAddress.safeParse(bus).success)
+    throw new JoinFault(exits.misused, '--bus: must begin with tls://, wss:// or nats://');
+  return { bus, authorities: authoritiesIn(ca) };
 }
 
 /** @throws JoinFault when there is none in the file. */
@@ -172,9 +181,9 @@ async function join(folder: string, { words, flags }: Line): Promise<void> {
   const [, url, token, ...more] = words;
   if (url === undefined || token === undefined || more.length > 0)
     throw new JoinFault(exits.misused, `join takes an address and a token.\n\n${help}`);
-  const authorities = authoritiesIn(flags.ca);
+  const way = wayOf(flags);
   if (!flags.install) {
-    await joinAsProbe({ url, token, authorities, ...roomIn(folder), next: 'run' }, say);
+    await joinAsProbe({ url, token, ...way, ...roomIn(folder), next: 'run' }, say);
     say('');
     return run(folder, flags);
   }
@@ -185,7 +194,7 @@ async function join(folder: string, { words, flags }: Line): Promise<void> {
   // Before the token is spent. The spool limit is checked against the disk, below.
   settingsGiven({ ...process.env, PROBE_SPOOL_MB: undefined });
   await joinAsProbe(
-    { url, token, authorities, ...(await spaceOfUnit(root)), spoolMb: spoolMb(), next: 'sameLine' },
+    { url, token, ...way, ...(await spaceOfUnit(root)), spoolMb: spoolMb(), next: 'sameLine' },
     say,
   );
   await install(say, settingsGiven(process.env), root);

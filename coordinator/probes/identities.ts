@@ -39,7 +39,7 @@ type Dependencies = {
   readonly account: Key;
   readonly clock: Clock;
   /** Where probes reach the bus. */
-  readonly natsUrl: string;
+  readonly natsUrl: () => string;
   readonly ca?: string | undefined;
   readonly anchors?: () => readonly string[];
   /** The coordinators' keys, from which those are derived that verify announcements. */
@@ -108,7 +108,7 @@ export function createProbeIdentities(dependencies: Dependencies) {
       name,
       continent,
       organisation,
-      nats_url: natsUrl,
+      nats_url: natsUrl(),
       nats_credentials: user.credentials,
       signing_keys,
     };
@@ -136,7 +136,7 @@ export function createProbeIdentities(dependencies: Dependencies) {
     },
     welcome: (probe: string, of: NamedProbe, key: string) => ({
       signing_keys,
-      nats_url: natsUrl,
+      nats_url: natsUrl(),
       nats_ca: ca ?? null,
       jwt: mintProbe(account, { probe, key, of }, clock.now()),
       anchors: anchors(),

@@ -89,6 +89,8 @@ export function trustJson(row: ProbeTrust, shares: ReadonlyMap<string, Contradic
     version,
     quarantine_reason,
     clock_offset_ms,
+    way: row.way,
+    origin_as: row.origin_as,
     created_at: row.created_at,
     last_seen_at: row.last_seen_at,
     quarantined: row.quarantined_at !== null,

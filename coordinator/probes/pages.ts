@@ -189,6 +189,7 @@ export const probesPage = forMembers.get('/probes', async (request) => {
                   <th scope="col">Your checks</th>
                   <th scope="col">Contradicted</th>
                   <th scope="col">Clock</th>
+                  <th scope="col">Network</th>
                   <th scope="col">Version</th>
                   <th scope="col" class="number">Last seen</th>
                 </tr>
@@ -331,12 +332,18 @@ function rowOf(checker: Checker, { times, may }: MembersRequest): Html {
       <td data-label="Your checks">${checkedText(checker)}</td>
       <td data-label="Contradicted">${refutedText(checker)}</td>
       <td data-label="Clock">${clockText(clock_offset_ms)}</td>
+      <td data-label="Network">${networkText(checker)}</td>
       <td data-label="Version">${version ?? '–'}</td>
       <td data-label="Last seen" class="number">
         ${last_seen_at === null ? 'Never' : times.ago(last_seen_at)}
       </td>
     </tr>
   `;
+}
+
+function networkText({ origin_as, way }: Checker): Html {
+  const name = origin_as === null ? '–' : `AS${origin_as}`;
+  return html`<span>${name}${way === 'websocket' && html`<span class="note">through port 443</span>`}</span>`;
 }
 
 function markOf({ state }: Checker): Html {

@@ -131,6 +131,9 @@ export type ProbeRow = {
   readonly place_trusted_as: string | null;
   /** The correction of its host's clock. */
   readonly clock_offset_ms: number | null;
+  /** How it reaches the bus, and the autonomous system of its network. */
+  readonly way: 'tcp' | 'websocket' | null;
+  readonly origin_as: number | null;
   /** Of a public probe: the key that signs its requests, and where they come from. */
   readonly request_key: DirectoryProof | null;
   readonly addresses: readonly string[];
@@ -160,6 +163,8 @@ export type ProbeTrust = Pick<
   | 'doubt_reason'
   | 'place_trusted_as'
   | 'clock_offset_ms'
+  | 'way'
+  | 'origin_as'
 >;
 
 export type ProbeKey = { readonly key: string; readonly until: number | null };
@@ -181,7 +186,7 @@ export async function allProbes(sql: Queryable, organisation?: string): Promise<
     select id, key, organisation_id, ${placeOf(sql)} as place_id, name, continent, region, keys,
       allowed_cidrs, kinds, seal_key, ear, version, created_at, revoked_at, last_seen_at,
       ${notBelieved(sql)}, quarantined_at as sick_at, doubted_at, doubt_reason, place_trusted_as,
-        clock_offset_ms,
+        clock_offset_ms, way, origin_as,
       request_key, addresses
     from probes p ${organisation === undefined ? sql`` : sql`where organisation_id = ${organisation}`}
     order by key`;
@@ -351,6 +356,8 @@ export type PresenceRow = {
   readonly allowed_cidrs: readonly string[];
   readonly kinds: readonly string[];
   readonly clock_offset_ms: number | null;
+  readonly way: 'tcp' | 'websocket' | null;
+  readonly origin_as: number | null;
   readonly request_key: DirectoryProof | null;
   readonly addresses: readonly string[];
 };
@@ -363,10 +370,11 @@ export async function writeSeen(sql: Queryable, seen: readonly PresenceRow[]): P
     update probes p
     set last_seen_at = s.at, version = s.version, seal_key = s.seal_key, ear = s.ear,
       allowed_cidrs = s.allowed_cidrs, kinds = s.kinds,
-      clock_offset_ms = s.clock_offset_ms, request_key = s.request_key, addresses = s.addresses
+      clock_offset_ms = s.clock_offset_ms, way = s.way, origin_as = s.origin_as,
+      request_key = s.request_key, addresses = s.addresses
     from json_to_recordset(${JSON.stringify(rows)}::text::json)
       as s (id uuid, at timestamptz, version text, seal_key text, ear text, allowed_cidrs text[],
-        kinds text[], clock_offset_ms int, request_key jsonb, addresses text[])
+        kinds text[], clock_offset_ms int, way text, origin_as bigint, request_key jsonb, addresses text[])
     where p.id = s.id`;
 }
 
@@ -499,6 +507,7 @@ export async function checkersFor(
       then json_build_object('id', ${placeOf(sql)}, 'name', coalesce(pl.name, p.name)) end as in_place,
     p.version, p.created_at, p.last_seen_at, p.kinds, p.addresses,
     ${notBelieved(sql)}, p.doubted_at, p.doubt_reason, p.place_trusted_as, p.clock_offset_ms,
+    p.way, p.origin_as,
     exists (select 1 from watermarks w where w.probe_key = p.key) as has_checked,
     exists (select 1 from notices n where n.kind = 'probe_lost' and n.subject = p.id::text
       and n.ended_at is null) as is_lost

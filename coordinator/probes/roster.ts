@@ -21,6 +21,7 @@ import {
 } from '../health/notices.ts';
 import type { Announcements } from './announcements.ts';
 import type { Directory } from './directory.ts';
+import { type Origins, originOf } from './origins.ts';
 import type { Present } from './presence.ts';
 import { type PresenceRow, type ProbeRow, writeSeen } from './queries.ts';
 import { sitesOf } from './sites.ts';
@@ -121,6 +122,7 @@ type Dependencies = {
   readonly directory: Pick<Directory, 'all' | 'byId' | 'refresh'>;
   readonly announcements: Pick<Announcements, 'read' | 'refuse'>;
   readonly isLeader: () => boolean;
+  readonly origins: Origins;
 };
 
 const writeEveryMs = 5_000;
@@ -128,7 +130,8 @@ const writeEveryMs = 5_000;
 const stallMs = 3_000;
 
 export async function createNetwork(dependencies: Dependencies): Promise<Network> {
-  const { sql, bus, clock, log, timing, directory, announcements, isLeader } = dependencies;
+  const { sql, bus, clock, log, timing, directory, announcements, isLeader, origins } =
+    dependencies;
   let onChange: (() => void) | undefined;
   let hasChanged = false;
   const changed = (): void => {
@@ -421,7 +424,7 @@ export async function createNetwork(dependencies: Dependencies): Promise<Network
         directory.all().every(({ id, revoked_at }) => revoked_at !== null || heardAt.has(id))
       )
         changed();
-      const { version, seal_key, ear, allowed_cidrs, clock_offset_ms = null, kinds = [] } = message;
+      const { version, seal_key, ear, allowed_cidrs, kinds = [] } = message;
       unwritten.set(probe.id, {
         id: probe.id,
         at,
@@ -430,7 +433,9 @@ export async function createNetwork(dependencies: Dependencies): Promise<Network
         ear,
         allowed_cidrs,
         kinds,
-        clock_offset_ms,
+        clock_offset_ms: message.clock_offset_ms ?? null,
+        way: message.way ?? null,
+        origin_as: message.origin_as ?? originOf(origins, address ?? '') ?? null,
         ...identificationOf(present, address),
       });
     },

@@ -310,6 +310,7 @@ const stateShape = z.object({
       http: z.number(),
       postgres: z.number(),
       nats: z.number(),
+      websocket: z.number(),
       ears: z.partialRecord(siteNames, z.number()),
     })
     .partial(),

@@ -139,6 +139,7 @@ async function startAll({
     ANTIPODE_HOME: home,
     DATABASE_URL: services.databaseUrl,
     ...services.bus,
+    ...(services.websocket === undefined ? {} : { NATS_WEBSOCKET_URL: services.websocket }),
     DATA_DIR: join(home, 'coordinator'),
     SECRET_KEY: settings.secretKey ?? state.secretKey,
     ...(settings.previousKey === undefined ? {} : { SECRET_KEY_PREVIOUS: settings.previousKey }),
@@ -193,7 +194,10 @@ async function startAll({
         home,
         name,
         credentials: network.probes[name],
-        natsUrl: services.bus.NATS_URL,
+        natsUrl:
+          services.websocket === undefined
+            ? services.bus.NATS_URL
+            : `${direct.replace('http', 'ws')}/bus`,
         receiverPort: receivers[name],
       };
       mkdirSync(join(home, 'probes', name), { recursive: true, mode: 0o700 });

@@ -180,6 +180,8 @@ export type NatsOptions = {
   readonly folder: string;
   readonly identity: BusIdentity;
   readonly port: number;
+  /** Of its listener for websockets, which a coordinator passes on to; without it there is none. */
+  readonly websocketPort?: number;
   readonly log: string;
 };
 
@@ -188,9 +190,16 @@ export type NatsPlace = {
   readonly identity: BusIdentity;
   readonly host: string;
   readonly port: number;
+  readonly websocketPort?: number | undefined;
 };
 
-export function natsConfiguration({ folder, identity, host, port }: NatsPlace): string {
+export function natsConfiguration({
+  folder,
+  identity,
+  host,
+  port,
+  websocketPort,
+}: NatsPlace): string {
   const path = (name: string): string => JSON.stringify(join(folder, name));
   // A second instead of two minutes between syncs; the spools of the probes are the guarantee, this
   // only spares a replay.
@@ -202,6 +211,10 @@ export function natsConfiguration({ folder, identity, host, port }: NatsPlace): 
   // A server of several that was away when a probe was revoked lets it in until it has asked the
   // others: two minutes, if they were not told otherwise.
   const interval = 'interval: "10s"';
+  const websocket =
+    websocketPort === undefined
+      ? ''
+      : `websocket { host: ${host}, port: ${websocketPort}, no_tls: true, handshake_timeout: "5s" }\n`;
   return `# Rewritten at every start.
 host: ${host}
 port: ${port}
@@ -214,15 +227,16 @@ resolver_preload {
   ${identity.account}: ${identity.accountJwt}
 }
 jetstream { store_dir: ${path('store')}, ${store}, ${sync} }
-`;
+${websocket}`;
 }
 
 /** Writes the configuration and says how to run it. */
 export async function prepareNats(options: NatsOptions): Promise<Command> {
   await mkdir(options.folder, { recursive: true, mode: 0o700 });
   const file = join(options.folder, 'nats.conf');
-  const { binary, folder, identity, port } = options;
-  await writeFile(file, natsConfiguration({ folder, identity, host: '127.0.0.1', port }), {
+  const { binary, folder, identity, port, websocketPort } = options;
+  const host = '127.0.0.1';
+  await writeFile(file, natsConfiguration({ folder, identity, host, port, websocketPort }), {
     mode: 0o600,
   });
   return {
@@ -322,15 +336,22 @@ export type Ground = {
   readonly say: (line: string) => void;
 };
 
-export type LocalServices = { readonly databaseUrl: string; readonly bus: BusEnvironment };
+export type LocalServices = {
+  readonly databaseUrl: string;
+  readonly bus: BusEnvironment;
+  /** Where the coordinator finds the bus's listener for websockets, if it has one. */
+  readonly websocket: string | undefined;
+};
 
 export async function startLocalServices(ground: Ground, path: string): Promise<LocalServices> {
   const { settings } = ground;
-  const [databaseUrl, bus] = await Promise.all([
+  const [databaseUrl, { bus, websocket }] = await Promise.all([
     settings.databaseUrl ?? startPostgres(ground),
-    settings.bus ?? startNats(ground, path),
+    settings.bus === undefined
+      ? startNats(ground, path)
+      : { bus: settings.bus, websocket: undefined },
   ]);
-  return { databaseUrl, bus };
+  return { databaseUrl, bus, websocket };
 }
 
 async function startPostgres({
@@ -360,10 +381,11 @@ async function startPostgres({
 async function startNats(
   { home, cache, logs, state, processes, say }: Ground,
   path: string,
-): Promise<BusEnvironment> {
+): Promise<Omit<LocalServices, 'databaseUrl'>> {
   const binary = await obtainNatsServer(cache, path, say);
   const port = await freePort(state.ports.nats);
-  state.ports.nats = port;
+  const websocketPort = await freePort(state.ports.websocket);
+  Object.assign(state.ports, { nats: port, websocket: websocketPort });
   keepState(home, state);
   const log = join(logs, 'nats.log');
   const command = await prepareNats({
@@ -371,8 +393,12 @@ async function startNats(
     folder: join(home, 'nats'),
     identity: state.bus,
     port,
+    websocketPort,
     log,
   });
   await processes.start(command, () => greetsOn(port));
-  return busEnvironment(state.bus, `nats://127.0.0.1:${port}`);
+  return {
+    bus: busEnvironment(state.bus, `nats://127.0.0.1:${port}`),
+    websocket: `ws://127.0.0.1:${websocketPort}`,
+  };
 }

@@ -4,9 +4,10 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { codeOf } from '../../shared/base/errors.ts';
-import { isUnknownAuthority } from '../../shared/base/network.ts';
+import { anchorOf, isUnknownAuthority } from '../../shared/base/network.ts';
 import type { BusEntry } from '../../shared/bus/dialling.ts';
 import { type Bus, connectOnce } from '../../shared/bus/nats.ts';
+import { isWebsocket, unknownAuthority } from '../../shared/bus/websocket.ts';
 import { canReckonSchedules } from '../../shared/checks/heartbeat/schedule.ts';
 import { outgoingTo } from '../checks/guard.ts';
 import { socketName } from '../disk/files.ts';
@@ -97,15 +98,12 @@ export type ChecklistInput = {
    */
   readonly clockOffset: number | undefined;
   readonly entrance: BusEntry;
+  /** The coordinators' address, and what else vouches for this probe. */
+  readonly baseUrl: string;
   readonly anchors: readonly string[];
   readonly folder: string;
   readonly spoolMb: number;
 };
-
-/** The remedy where a private authority signed the service's certificates. */
-export const unknownAuthority =
-  'nobody here knows the authority that signed its certificate: name it to join with --ca FILE, ' +
-  'or add it to those that this machine trusts (update-ca-certificates)';
 
 /**
  * A Node older than this cannot start the probe. A Node that starts it passes, and the line names
@@ -149,19 +147,27 @@ function ill(words: string): Finding {
 
 /** Yields every line as soon as its result is known. A failure does not end the others. */
 export async function* checklist(of: ChecklistInput): AsyncGenerator<Line> {
+  const bus = checkBus(of);
   const looks: readonly (readonly [
     what: keyof typeof exits,
     look: () => Finding | Promise<Finding>,
   ])[] = [
     ['node', judgeNode],
     ['clock', () => judgeClock(of.clockOffset)],
-    ['dns', checkDns],
-    ['addresses', checkAddresses],
-    ['bus', () => checkBus(of)],
+    ['dns', async () => beside(await bus, await checkDns())],
+    ['addresses', async () => beside(await bus, await checkAddresses())],
+    ['bus', () => bus],
     ['anchors', () => checkAnchors(of)],
     ['disk', () => checkDisk(of)],
   ];
   for (const [what, look] of looks) yield { what, ...(await look()), exit: exits[what] };
+}
+
+/** A host that reaches the bus all the same is behind a proxy, and checks what is inside. */
+function beside(bus: Finding, found: Finding): Finding {
+  return found.well || !bus.well
+    ? found
+    : well(`${found.words}, unless it is to check only what a proxy leaves inside`);
 }
 
 async function checkDns(): Promise<Finding> {
@@ -223,12 +229,13 @@ async function checkBus({ entrance }: ChecklistInput): Promise<Finding> {
     await connectOnce(entrance);
   } catch (error) {
     if (isUnknownAuthority(error)) return ill(`${entrance.url}: ${unknownAuthority}`);
-    return ill(
-      `${entrance.url} does not let this probe in: ${messageOf(error)}. Open the way to that host and port for outgoing TCP`,
-    );
+    const remedy = isWebsocket(entrance.url)
+      ? 'If a proxy is the only way out, name it: HTTPS_PROXY=http://host:port'
+      : 'Open the way to that host and port for outgoing TCP';
+    return ill(`${entrance.url} does not let this probe in: ${messageOf(error)}. ${remedy}`);
   }
   const isSecret =
-    entrance.url.split(',').every((server) => server.trim().startsWith('tls://')) ||
+    entrance.url.split(',').every((server) => /^(tls|wss):/.test(server.trim())) ||
     entrance.ca !== undefined;
   return well(
     isSecret
@@ -237,8 +244,9 @@ async function checkBus({ entrance }: ChecklistInput): Promise<Finding> {
   );
 }
 
-async function checkAnchors({ anchors }: ChecklistInput): Promise<Finding> {
-  if (anchors.length === 0) return well('none are named; the bus stands for them');
+async function checkAnchors({ anchors, baseUrl }: ChecklistInput): Promise<Finding> {
+  const others = anchors.filter((anchor) => anchor !== anchorOf(baseUrl));
+  if (others.length === 0) return well('none are named; the bus stands for them');
   const faults = await Promise.all(anchors.map(reaches));
   const reached = anchors.filter((_, place) => faults[place] === undefined);
   if (reached.length > 0) return well(`${reached.join(', ')} can be reached`);

@@ -3,7 +3,6 @@ import { join as joinPath } from 'node:path';
 import { z } from 'zod';
 import { codeOf } from '../../shared/base/errors.ts';
 import { createLog } from '../../shared/base/log.ts';
-import { isUnknownAuthority } from '../../shared/base/network.ts';
 import { version } from '../../shared/base/process.ts';
 import {
   type EnrolmentAnswer,
@@ -14,10 +13,11 @@ import {
 } from '../../shared/bus/identity.ts';
 import { createKey, formatCredentials, type Key, keyFromSeed } from '../../shared/bus/nkeys.ts';
 import { busEntryFields } from '../../shared/bus/setup.ts';
+import { whyNoWay } from '../../shared/bus/websocket.ts';
 import { readIfThere, replaceFile } from '../disk/files.ts';
 import { openOwnCredentials } from '../presence/knowledge.ts';
 import { type Posted, post } from '../presence/signal.ts';
-import { type ChecklistInput, checklist, type Line, unknownAuthority } from './checklist.ts';
+import { type ChecklistInput, checklist, type Line } from './checklist.ts';
 
 /** Why a host did not become a probe, in words, with the exit code for a script. */
 export class JoinFault extends Error {
@@ -94,7 +94,7 @@ export async function enrol(
   } catch (cause) {
     throw new JoinFault(
       exits.unreachable,
-      `${url.origin} cannot be reached: ${reasonOf(cause)}. The token is still valid; try again.`,
+      `${url.origin} cannot be reached: ${cause instanceof Error ? whyNoWay(cause) : cause}. The token is still valid; try again.`,
       { cause },
     );
   }
@@ -117,11 +117,6 @@ export async function enrol(
       `${url.origin} answered ${answered.status}, and not as a coordinator does. Is this the service's own address?`,
     );
   return { answer: answer.data, sentAt, receivedAt: Date.now() };
-}
-
-function reasonOf(error: unknown): string {
-  if (isUnknownAuthority(error)) return unknownAuthority;
-  return error instanceof Error ? error.message || error.name : String(error);
 }
 
 /**
@@ -241,6 +236,8 @@ export async function joinAsProbe(
     readonly token: string;
     readonly next: Onwards;
     readonly authorities: string | undefined;
+    /** Where it reaches the bus, if not where the coordinator says. */
+    readonly bus: string | undefined;
   },
   say: Say,
 ): Promise<void> {
@@ -250,7 +247,8 @@ export async function joinAsProbe(
   const own: Identity =
     of.authorities === undefined ? stored : { ...stored, authorities: of.authorities };
   const heard = await enrol(at, of.token, keyOf(own), own.authorities);
-  const { now: _, ...enrolled } = heard.answer;
+  const { now: _, ...answer } = heard.answer;
+  const enrolled = { ...answer, nats_url: of.bus ?? answer.nats_url };
   if (own.enrolled !== null && own.enrolled.probe !== enrolled.probe)
     throw new JoinFault(
       exits.misused,
@@ -296,7 +294,7 @@ async function checklistInputOf(
 ): Promise<ChecklistInput> {
   if (enrolled === null)
     throw new JoinFault(exits.misused, `${identityIn(folder)} has not joined yet; run join first`);
-  const { nats_url: url, nats_ca: ca, jwt, anchors } = enrolled;
+  const { nats_url: url, nats_ca: ca, jwt, base_url: baseUrl, anchors } = enrolled;
   // A probe that has run has newer ones on its disk.
   const log = createLog({ name: 'join', level: 'silent' });
   const own = await openOwnCredentials({
@@ -313,6 +311,7 @@ async function checklistInputOf(
       authorities,
       credentials: own.text(),
     },
+    baseUrl,
     anchors,
     folder: results,
     spoolMb,

@@ -34,16 +34,16 @@ export async function post(
   },
 ): Promise<Posted> {
   const { headers, body, signal, authorities } = options;
-  const trust = address.protocol === 'https:' ? { secureContext: trustHere(authorities) } : {};
+  // The global agent knows the proxy, if there is one.
+  const way =
+    address.protocol === 'https:'
+      ? { agent: https.globalAgent, secureContext: trustHere(authorities) }
+      : { agent: false };
   // Loading it takes 10 MiB, and few probes report to an address without TLS.
   const { request } = address.protocol === 'https:' ? https : await import('node:http');
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const sent = { ...headers, 'content-length': body.length };
-  const call = request(
-    address,
-    { method: 'POST', agent: false, signal, headers: sent, ...trust },
-    resolve,
-  );
+  const sent = { ...headers, connection: 'close', 'content-length': body.length };
+  const call = request(address, { method: 'POST', signal, headers: sent, ...way }, resolve);
   // Also for errors after the head of the answer; the reader of the rest receives those itself.
   call.on('error', reject);
   call.end(body);

@@ -52,6 +52,14 @@ export const trust = {
     description: 'By how much it corrects the clock of its host.',
     example: -12,
   }),
+  way: nullable(string(), {
+    description: 'How it reaches the bus: `websocket` through `BASE_URL/bus`, or `tcp`.',
+    example: 'websocket',
+  }),
+  origin_as: nullable(integer(), {
+    description: 'The autonomous system of its network, as its host or the operator says.',
+    example: 64500,
+  }),
   refuted: integer(
     {},
     {

@@ -7,19 +7,21 @@ import {
   type NatsConnection,
   type NodeConnectionOptions,
   TimeoutError,
+  wsconnect,
 } from '@nats-io/transport-node';
 import { backoff, pause } from '../base/async.ts';
 import { codeOf } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import { trustHere } from '../base/network.ts';
 import { keyFromSeed, parseCredentials } from './nkeys.ts';
+import { isWebsocket, openWebsocket } from './websocket.ts';
 
 /** How the client connects. */
 export type BusEntry = {
   /**
    * One address, or several with commas. If one of them is `tls://`, TLS is required, and begins
    * before the server's greeting: that comes in the clear otherwise, and the client would believe
-   * what it says of TLS.
+   * what it says of TLS. `wss://` goes by a websocket, also through the proxy of the environment.
    */
   readonly url: string;
   /** The text of a credentials file; read again for each dial where it may be renewed. */
@@ -43,10 +45,15 @@ export async function dialOnce(
   more: NodeConnectionOptions,
 ): Promise<NatsConnection> {
   const tls = tlsOf(entrance);
+  const way = isWebsocket(entrance.url)
+    ? { wsFactory: (url: string) => openWebsocket(url, entrance.authorities) }
+    : tls && { tls };
   try {
-    return await connect({
+    return await (isWebsocket(entrance.url) ? wsconnect : connect)({
       ...more,
-      ...(tls === undefined ? {} : { tls }),
+      ...way,
+      // The servers behind a greeting may be reached by another way than this one.
+      ignoreClusterUpdates: isWebsocket(entrance.url),
       servers: serversOf(entrance),
       authenticator: authenticatorOf(entrance.credentials),
       // The socket looks names up, and tells why it could not; the client would do so in silence.
@@ -71,6 +78,7 @@ function serversOf({ url }: BusEntry): string[] {
 function tlsOf(entrance: BusEntry) {
   const { ca, authorities } = entrance;
   const servers = serversOf(entrance);
+  if (isWebsocket(entrance.url)) return undefined;
   if (ca === undefined && !servers.some((server) => server.startsWith('tls://'))) return undefined;
   const hosts = servers.map(hostOf);
   const name = hosts.find((host) => isIP(host) === 0);

@@ -30,7 +30,7 @@ const probeCredentials = z.object({
   continent: z.enum(continents),
   /** The organisation of a private probe; null for a public one. */
   organisation: z.uuid().nullable(),
-  nats_url: z.string().regex(/^(nats|tls):\/\//),
+  nats_url: z.string().regex(/^(nats|tls|wss?):\/\//),
   /** The text of a NATS credentials file. */
   nats_credentials: z.string().includes('NATS USER JWT'),
   /** The keys that verify the coordinators' announcements. */
@@ -92,7 +92,7 @@ export const enrolmentAnswer = z.object({
   name: z.string().min(1).max(200),
   continent: z.enum(continents),
   organisation: z.uuid().nullable(),
-  nats_url: z.string().regex(/^(nats|tls):\/\//),
+  nats_url: z.string().regex(/^(nats|tls|wss?):\/\//),
   /** The authorities that may have signed the bus's certificate; null to use the host's own. */
   nats_ca: z.string().nullable(),
   /** What the public key may do on the bus, and until when. */

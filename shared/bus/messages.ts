@@ -221,6 +221,10 @@ export const presenceMessage = z.object({
   credentials: z
     .object({ key: z.string().max(64), issued_at: time, ends_at: time })
     .exactOptional(),
+  /** How it reaches the bus. */
+  way: z.enum(['tcp', 'websocket']).exactOptional(),
+  /** The autonomous system that its requests come from, as its host says. */
+  origin_as: z.int().min(1).max(4_294_967_295).exactOptional(),
   load: z.object({ in_flight: z.int(), late_ms: z.number() }),
   /** How many checks of each kind ended how since this process began. */
   checks: z

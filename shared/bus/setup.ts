@@ -22,6 +22,11 @@ const credentials = z
   }, 'is not the text of a NATS credentials file as it was written, line breaks and all: the ' +
     'variable with _FILE takes the file itself');
 
+/** Where probes reach the bus: also by a websocket. */
+export const probeBusAddress = z
+  .string()
+  .regex(/^(nats|tls|wss?):\/\//, 'must begin with wss://, tls:// or nats://');
+
 /** How the bus is reached, for coordinators and probes alike. */
 export const busEntryFields = {
   url: z.string().regex(/^(nats|tls):\/\//, 'must begin with nats:// or tls://'),
@@ -183,7 +188,9 @@ listen: ${quoted(`${listen}:${portOf(addresses[index] ?? '')}`)}
 tls { cert_file: ${quoted(certificate)}, key_file: ${quoted(key)}, handshake_first: true }
 max_connections: 10000
 write_deadline: "5s"
-# Whom it lets in: who was signed below this operator. No monitoring port, no leaf nodes, no websocket.
+# Probes come in at BASE_URL/bus, which the coordinators pass on to here; nobody else needs to reach this port.
+websocket { listen: ${quoted(`${listen}:${websocketPortOf(addresses[index] ?? '')}`)}, tls { cert_file: ${quoted(certificate)}, key_file: ${quoted(key)} }, handshake_timeout: "5s" }
+# Whom it lets in: who was signed below this operator. No monitoring port, no leaf nodes.
 operator: ${identity.operatorJwt}
 system_account: ${identity.systemAccount}
 resolver { type: full, dir: ${quoted(`${data}/accounts`)}, allow_delete: true, interval: "10s" }
@@ -203,6 +210,15 @@ const defaultPort = 443;
 
 function portOf(address: string): number {
   return Number(/:(\d+)$/.exec(address)?.[1] ?? defaultPort);
+}
+
+function websocketPortOf(address: string): number {
+  return portOf(address) + 1;
+}
+
+/** `tls://host:port` → where its websockets are. */
+function websocketAt(address: string): string {
+  return `${address.replace(/^tls/, 'wss').replace(/:\d+$/, '')}:${websocketPortOf(address)}`;
 }
 
 function clusterOf({ routes }: BusPlan, index: number, password: string): string {
@@ -240,6 +256,7 @@ BASE_URL=
 SECRET_KEY=${secretKey}
 ${secretKeyPrevious === undefined ? '' : `SECRET_KEY_PREVIOUS=${secretKeyPrevious}\n`}
 NATS_URL=${addresses.join(',')}
+NATS_WEBSOCKET_URL=${addresses.map(websocketAt).join(',')}
 NATS_REPLICAS=${addresses.length}
 NATS_ACCOUNT_PUBLIC=${identity.account}
 NATS_ACCOUNT_SEED=${identity.accountSeed}

@@ -141,7 +141,7 @@ export const ingest: Bench = {
       const identities = createProbeIdentities({
         account: keyFromSeed(account.accountSeed),
         clock: systemClock,
-        natsUrl: account.url,
+        natsUrl: () => account.url,
         secretKeys: [testSecretKey],
       });
       const probes = [];

@@ -116,6 +116,7 @@ test('a bus that was lost is written down again from its keys, on other machines
   expect(parseEnv(files[3]?.text ?? '')).toEqual({
     ...parseEnv(kept),
     NATS_URL: 'tls://a.example:443,tls://b.example:443,tls://c.example:443',
+    NATS_WEBSOCKET_URL: 'wss://a.example:444,wss://b.example:444,wss://c.example:444',
     NATS_REPLICAS: '3',
   });
 

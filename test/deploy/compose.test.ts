@@ -155,7 +155,7 @@ describe('compose', async () => {
       const open = Object.values(services).flatMap(({ ports }) =>
         ports.map(({ host_ip, published }) => `${host_ip ?? 'everywhere'}:${published}`),
       );
-      expect(open.toSorted()).toEqual(['127.0.0.1:8080', 'everywhere:4443']);
+      expect(open.toSorted()).toEqual(['127.0.0.1:8080']);
     });
 
     test('a proxy elsewhere is set in the file of settings', async () => {

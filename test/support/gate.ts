@@ -90,7 +90,7 @@ const createGateBench = async (
   const probes = createProbeIdentities({
     account: createKey('account'),
     clock,
-    natsUrl: 'nats://127.0.0.1:4222',
+    natsUrl: () => 'nats://127.0.0.1:4222',
     secretKeys: [testSecretKey],
   });
   const gate = createOperations({

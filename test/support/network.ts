@@ -239,7 +239,7 @@ export const createNetwork = async ({
   const identities = createProbeIdentities({
     account: keyFromSeed(account.accountSeed),
     clock: systemClock,
-    natsUrl: account.url,
+    natsUrl: () => account.url,
     secretKeys: [testSecretKey],
   });
   const environment = {

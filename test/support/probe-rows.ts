@@ -14,6 +14,8 @@ export const probeRow = (name: string, at: number, more: Partial<ProbeRow> = {})
   created_at: at,
   last_seen_at: at,
   clock_offset_ms: null,
+  way: null,
+  origin_as: null,
   quarantined_at: null,
   sick_at: null,
   doubted_at: null,

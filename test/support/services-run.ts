@@ -79,6 +79,8 @@ export type Services = {
   readonly postgres: { readonly url: string; readonly template: string };
   readonly nats: {
     readonly url: string;
+    /** Its listener for websockets; containers have none. */
+    readonly websocket?: string;
     readonly version: readonly [number, number, number];
     readonly identity: BusIdentity;
     /** What coordinators are to be set to besides, where it is a bus of several servers. */
@@ -223,12 +225,22 @@ const startFromBinaries = async (
   const startNats = async (): Promise<Services['nats']> => {
     const binary = await obtainNatsServer(cache, process.env.PATH ?? '', say);
     const log = join(folder, 'nats.log');
-    const { child, port } = await startWithPort(async (at) => ({
-      command: await prepareNats({ binary, folder: join(folder, 'nats'), identity, port: at, log }),
-      isReady: () => greetsOn(at),
-    }));
+    let websocketPort = 0;
+    const { child, port } = await startWithPort(async (at) => {
+      websocketPort = await freePort();
+      const place = { folder: join(folder, 'nats'), port: at, websocketPort };
+      return {
+        command: await prepareNats({ binary, identity, log, ...place }),
+        isReady: () => greetsOn(at),
+      };
+    });
     children.push(child);
-    return { url: `nats://127.0.0.1:${port}`, version: binary.version, identity };
+    return {
+      url: `nats://127.0.0.1:${port}`,
+      websocket: `ws://127.0.0.1:${websocketPort}`,
+      version: binary.version,
+      identity,
+    };
   };
   try {
     const pending = [startPostgres(), startNats()] as const;

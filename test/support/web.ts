@@ -209,7 +209,7 @@ export const startWeb = async ({
     probes: createProbeIdentities({
       account: createKey('account'),
       clock,
-      natsUrl: 'nats://127.0.0.1:4222',
+      natsUrl: () => 'nats://127.0.0.1:4222',
       secretKeys: [testSecretKey],
     }),
     secrets,

@@ -488,6 +488,9 @@ create table probes (
   place_trusted_as text,
   request_key jsonb,
   addresses text[] not null default '{}'::text[],
+  -- How a probe reaches the bus, and the autonomous system that its requests come from.
+  way text,
+  origin_as bigint,
   -- Kinds that a probe checks besides https, DNS and heartbeats, as it reports them with its
   -- presence.
   kinds text[] not null default '{}'::text[],

@@ -28,7 +28,13 @@ const probeOf = (more: Partial<ProbeRow> = {}): ProbeRow => ({
   ...{ continent: 'Europe', keys: [], allowed_cidrs: [], kinds: [], seal_key: null, ear: null },
   ...{ version: null, created_at: now, revoked_at: null, last_seen_at: null },
   ...{ quarantined_at: null, quarantine_reason: null, sick_at: null, doubted_at: null },
-  ...{ doubt_reason: null, place_trusted_as: null, clock_offset_ms: null },
+  ...{
+    doubt_reason: null,
+    place_trusted_as: null,
+    clock_offset_ms: null,
+    way: null,
+    origin_as: null,
+  },
   ...{ request_key: null, addresses: [] },
   ...more,
 });

@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
+import { readOrigins } from '../../../coordinator/probes/origins.ts';
 import type { ProbeRow } from '../../../coordinator/probes/queries.ts';
 import { createNetwork } from '../../../coordinator/probes/roster.ts';
 import type { StoredValue } from '../../../shared/bus/jetstream.ts';
@@ -22,6 +23,7 @@ const leader = async (refreshMs: number, probes: readonly ProbeRow[] = []) => {
   let hear: (message: Message) => void = () => undefined;
   const network = await createNetwork({
     sql,
+    origins: readOrigins('203.0.113.0/24 AS64500'),
     bus: {
       isConnected: () => true,
       last: async () => there,

@@ -31,7 +31,7 @@ describe('identity', () => {
   const enrolledAs = async (key: string) => {
     const of = { name: 'Nairobi', continent: 'Africa', organisation: null } as const;
     const place = {
-      natsUrl: 'tls://bus.example:443',
+      natsUrl: () => 'tls://bus.example:443',
       ca,
       anchors: () => ['anchor.example:443'],
     };
@@ -148,6 +148,7 @@ describe('checklist', () => {
     for await (const line of checklist({
       clockOffset: 60_000,
       entrance: { url: `nats://${nobody}`, credentials: formatCredentials({ jwt: 'x.y.z', seed }) },
+      baseUrl: 'https://antipode.example',
       anchors: [nobody],
       folder: join(tmpdir(), crypto.randomUUID()),
       spoolMb: 1,
