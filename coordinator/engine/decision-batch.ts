@@ -17,6 +17,8 @@ export type RecheckRequest = {
   readonly monitor: string;
   readonly look: string;
   readonly places: readonly Place[];
+  /** The probe whose check it follows. */
+  readonly from?: string | undefined;
   /**
    * `now`: a user or an incident waits for the answer; `sample`: may be left out; `before`: a first
    * check, which waits in the queue until its turn comes at that time.
@@ -125,7 +127,8 @@ export function decideOn(batch: DecisionBatch, monitor: string, event: MonitorEv
   made.state = state;
   made.isMoved = true;
   if (event.is === 'edited' && event.changed) made.isChanged = true;
-  if (effects.length > 0) keep(batch, monitor, effects);
+  const from = event.is === 'result' ? event.result.from.probe : undefined;
+  if (effects.length > 0) keep(batch, monitor, effects, from);
 }
 
 export function assertOpen({ mode, partition }: DecisionBatch): void {
@@ -175,6 +178,7 @@ function keep(
   { rows, rechecks }: DecisionBatch,
   monitor: string,
   effects: readonly Effect[],
+  from: string | undefined,
 ): void {
   for (const effect of effects) {
     if (effect.is === 'incident')
@@ -197,6 +201,7 @@ function keep(
         look: effect.look,
         places: effect.places,
         when: effect.why === 'sample' ? 'sample' : 'now',
+        from,
       });
   }
 }

@@ -5,7 +5,13 @@ import type { RecheckMessage } from '../../shared/bus/messages.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import { subjects } from '../../shared/bus/subjects.ts';
 import type { Roster, RosterProbe } from '../../shared/checks/assignment.ts';
-import { abilityFor, insideOf, type Placed, probeOf } from '../../shared/checks/placement.ts';
+import {
+  abilityFor,
+  confirmerOf,
+  insideOf,
+  type Placed,
+  probeOf,
+} from '../../shared/checks/placement.ts';
 import type { Place } from '../../shared/checks/places.ts';
 import { type Assignments, placeOfProbe } from '../assignments/publishing.ts';
 import {
@@ -145,10 +151,10 @@ export function createRechecks({
 
   const sendIf = async (
     row: MonitorRow,
-    { look: recheck, when }: RecheckRequest,
+    { look: recheck, when, from }: RecheckRequest,
     place: Place,
   ): Promise<void> => {
-    const probe = probeOf(placedOf(row), place, roster());
+    const probe = confirmerOf(placedOf(row), place, roster(), from);
     const isSample = when === 'sample';
     const outcome = outcomeFor(row, probe, isSample);
     figures.asked(isSample ? 'sample' : 'now', outcome);

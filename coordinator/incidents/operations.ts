@@ -210,7 +210,13 @@ export function incidentJson(row: IncidentRow, now: number) {
 function probeRef(name: string | null, continent: string | null, at: ProbePlace | null) {
   return name === null || continent === null
     ? null
-    : { name, continent, region: at?.region ?? null, place: at?.place ?? null };
+    : {
+        name,
+        continent,
+        region: at?.region ?? null,
+        place: at?.place ?? null,
+        origin_as: at?.origin_as ?? null,
+      };
 }
 
 /** The effect covers as many days as a monitor's figures, back from the end of the incident. */

@@ -324,7 +324,11 @@ export type IncidentRow = {
 };
 
 /** Where a probe is, beside its continent. */
-export type ProbePlace = { readonly region: string | null; readonly place: string | null };
+export type ProbePlace = {
+  readonly region: string | null;
+  readonly place: string | null;
+  readonly origin_as: number | null;
+};
 
 export function incidentColumns(sql: Queryable) {
   return sql`i.key, i.id, i.monitor_id, m.name as monitor_name, i.cause, i.started_at,
@@ -335,18 +339,21 @@ export function incidentColumns(sql: Queryable) {
     ${probePlaceOf(sql, 'confirmed')} as confirmed_in`;
 }
 
-/** Null of most: neither a region nor a private place is known. */
+/** Null where nothing more is known. */
 function probePlaceOf(sql: Queryable, part: 'seen' | 'confirmed') {
   const [name, continent, place] = [
     sql(`i.${part}_probe`),
     sql(`i.${part}_continent`),
     sql(`i.${part}_place`),
   ];
-  return sql`case when ${place} is not null then json_build_object('region', null, 'place',
-      (select l.name from places l where l.id = ${place} and l.organisation_id = i.organisation_id))
-    else (select json_build_object('region', p.region, 'place', null) from probes p
-      where p.name = ${name} and p.continent = ${continent} and p.organisation_id is null
-        and p.region is not null limit 1) end`;
+  return sql`(select json_build_object('region', case when p.organisation_id is null then p.region end,
+      'place', l.name, 'origin_as', p.origin_as)
+    from (select) one
+      left join places l on l.id = ${place} and l.organisation_id = i.organisation_id
+      left join lateral (select p.organisation_id, p.region, p.origin_as from probes p
+        where p.name = ${name} and p.continent = ${continent} and p.organisation_id
+          is not distinct from case when ${place} is not null then i.organisation_id end
+        limit 1) p on true)`;
 }
 
 export async function incidentById(

@@ -173,6 +173,12 @@ export async function createNetwork(dependencies: Dependencies): Promise<Network
     return kinds.length > 0 ? { kinds } : {};
   };
 
+  const originNow = ({ id, origin_as }: ProbeRow): Pick<RosterProbe, 'origin_as'> => {
+    const said = lastPresent.get(id)?.message.origin_as;
+    const found = said ?? originOf(origins, addresses.get(id) ?? '') ?? origin_as;
+    return found === null ? {} : { origin_as: found };
+  };
+
   /** The sites of private places whose probes we have heard; of others, as they were known. */
   const sitesNow = (): ((place: string) => string | null) => {
     const sites = sitesOf(
@@ -207,6 +213,7 @@ export async function createNetwork(dependencies: Dependencies): Promise<Network
         ...rangesAllowed(row),
         ...furtherKinds(row),
         ...(row.region === null ? {} : { region: row.region }),
+        ...originNow(row),
         ...(row.place_id === null ? {} : { site: siteNow(row.place_id) }),
       }));
 

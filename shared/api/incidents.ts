@@ -31,6 +31,13 @@ const ProbeRef = object('ProbeRef', {
     nullableString('The private place, where a monitor chooses its places.', { example: null }),
     null,
   ),
+  origin_as: grown(
+    nullable(integer(), {
+      description: 'The autonomous system of its network now, if it is known.',
+      example: 64500,
+    }),
+    null,
+  ),
 });
 
 export const IncidentOut = object('IncidentOut', {
@@ -57,7 +64,7 @@ export const IncidentOut = object('IncidentOut', {
   seen_from: nullable(ProbeRef, { description: 'The probe that first saw the outage.' }),
   confirmed_from: nullable(ProbeRef, {
     description: 'The probe that confirmed it, from another continent.',
-    example: { name: 'syd-1', continent: 'Oceania', region: null, place: null },
+    example: { name: 'syd-1', continent: 'Oceania', region: null, place: null, origin_as: null },
   }),
   note: nullable(
     string({ meaning: 'What is to be said of how it ended; null when nothing is.', example: null }),

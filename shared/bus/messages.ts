@@ -94,6 +94,7 @@ export const rosterMessage = z.object({
       kinds: z.array(z.string()).optional(),
       region: z.string().nullable().optional(),
       site: z.string().nullable().optional(),
+      origin_as: z.int().optional(),
     }),
   ),
 });

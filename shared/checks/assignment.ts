@@ -64,6 +64,8 @@ export type RosterProbe = {
   readonly kinds?: readonly string[] | undefined;
   /** Where on its continent a public probe is. */
   readonly region?: string | null | undefined;
+  /** The autonomous system of its network, if it is known. */
+  readonly origin_as?: number | undefined;
   /**
    * Of a private probe: equal for places that share a host or a public address, and may fail
    * together. Null: not known.

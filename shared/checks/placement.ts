@@ -375,8 +375,30 @@ function privateHere(
  * can. A continent may be asked of which only regions are chosen.
  */
 export function probeOf(assignment: Placed, place: Place, roster: Roster): RosterProbe | undefined {
-  const here = hereFor(assignment, place, roster);
-  if (!here || here.length <= 1) return here?.[0]?.probe;
+  return drawn(assignment, hereFor(assignment, place, roster) ?? []);
+}
+
+/**
+ * The probe that is to confirm what another one saw (rule 9): where there is a choice, one in another
+ * autonomous system, because two in one share what breaks in it.
+ */
+export function confirmerOf(
+  assignment: Placed,
+  place: Place,
+  roster: Roster,
+  seenBy: string | undefined,
+): RosterProbe | undefined {
+  const usual = probeOf(assignment, place, roster);
+  const origin = arrange(roster).byId.get(seenBy ?? '')?.origin_as;
+  if (origin === undefined || usual?.origin_as !== origin) return usual;
+  const others = hereFor(assignment, place, roster)?.filter(
+    ({ probe }) => (probe.origin_as ?? origin) !== origin,
+  );
+  return drawn(assignment, others ?? []) ?? usual;
+}
+
+function drawn(assignment: Placed, here: readonly Candidate[]): RosterProbe | undefined {
+  if (here.length <= 1) return here[0]?.probe;
   const monitor = hashOf(assignment.monitor);
   let best: RosterProbe | undefined;
   let highest = -1;

@@ -155,7 +155,7 @@ function alertWords(
 }
 
 function confirmedStep(incident: Incident): Step[] {
-  const { confirmed_at, confirmed_from, started_at, checks } = incident;
+  const { confirmed_at, confirmed_from, started_at, seen_from, checks } = incident;
   if (confirmed_at === null || isOfJob(incident)) return [];
   const later = Date.parse(confirmed_at) - Date.parse(started_at);
   // Rule 10: why one private place may confirm another.
@@ -166,12 +166,16 @@ function confirmedStep(incident: Incident): Step[] {
     confirmed_from === null
       ? 'Confirmed'
       : html`Confirmed by <b>${confirmed_from.name}</b>, ${where ?? ''},`;
+  const origin = confirmed_from?.origin_as ?? null;
+  const isShared = origin !== null && origin === seen_from?.origin_as;
   return [
     {
       at: Date.parse(confirmed_at),
       symbol: 'down',
       tone: 'down',
-      words: html`${who}${later > 0 && html` after ${durationText(later)}`}`,
+      words: html`${who}${later > 0 && html` after ${durationText(later)}`}${
+        isShared && html`. Both probes are in one network, AS${origin}`
+      }`,
     },
   ];
 }

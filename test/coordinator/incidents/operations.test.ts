@@ -263,6 +263,9 @@ describe('operations', () => {
 
   describe('getIncident', () => {
     test('returns when, by whom and why, in our own words', async () => {
+      const nowhere = { region: null, place: null };
+      await bench.sql`insert into probes (id, name, continent, origin_as)
+        values (${newId()}, 'Oslo', 'Europe', 64500)`;
       const id = await incident({
         started: '2026-11-19T10:00:00Z',
         confirmed: '2026-11-19T10:00:01.5Z',
@@ -278,8 +281,8 @@ describe('operations', () => {
         started_at: '2026-11-19T10:00:00.000Z',
         confirmed_at: '2026-11-19T10:00:01.500Z',
         resolved_at: '2026-11-19T10:30:00.000Z',
-        seen_from: { name: 'Oslo', continent: 'Europe', region: null, place: null },
-        confirmed_from: { name: 'Tokyo', continent: 'Asia', region: null, place: null },
+        seen_from: { name: 'Oslo', ...nowhere, continent: 'Europe', origin_as: 64_500 },
+        confirmed_from: { name: 'Tokyo', ...nowhere, continent: 'Asia', origin_as: null },
         scope: null,
         layer: null,
         acknowledged_at: null,
@@ -288,6 +291,7 @@ describe('operations', () => {
         sides: null,
         duration_s: 1_800,
       });
+      await bench.sql`delete from probes where name = 'Oslo'`;
       await bench.sql`update incidents set scope = 'some_continents', layer = 'tls' where id = ${id}`;
       expect(await bench.call(getIncident, house.viewer, { incident_id: id })).toMatchObject({
         scope: 'some_continents',

@@ -122,6 +122,22 @@ describe('detail', () => {
       expect(text).toMatch(/of\s+downtime\.|No downtime\s+counted/);
     });
 
+    test('says where one network saw it twice', async () => {
+      const id = await incident();
+      const story = async () => {
+        const { text } = await web.get(`/incidents/${id}`, { as: web.house.viewer });
+        return text.replaceAll(/\s+/g, ' ');
+      };
+      expect(await story()).not.toContain('in one network');
+      const [row] = await web.sql<Record<string, string>[]>`
+        select seen_probe, seen_continent, confirmed_probe, confirmed_continent
+        from incidents where id = ${id}`;
+      for (const part of ['seen', 'confirmed'])
+        await web.sql`insert into probes (id, name, continent, origin_as) values (${newId()},
+          ${row?.[`${part}_probe`] ?? ''}, ${row?.[`${part}_continent`] ?? ''}, 64500)`;
+      expect(await story()).toContain('Both probes are in one network, AS64500');
+    });
+
     test('rule 10: says why one private place confirms another', async () => {
       const id = await incident('Intranet');
       const place = newId();
