@@ -24,7 +24,7 @@ export type Managed = {
   readonly stable: readonly string[];
   /** Answers that a resource has although a change may change them. */
   readonly computed?: readonly string[];
-  /** What a change sends to take a value away, as null leaves it. */
+  /** What a change sends to take a value away, as null leaves it: the default is an empty text. */
   readonly clears?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   readonly defaults?: Readonly<Record<string, unknown>>;
   /** Lists whose order says nothing. */
@@ -47,7 +47,6 @@ export const managed: Readonly<Record<string, Managed>> = {
     file: 'FileGroup',
     lookup: ['external_id', 'name'],
     stable: ['created_at'],
-    clears: { description: { description: '' }, external_id: { external_id: '' } },
   },
   monitor: {
     list: operations.listMonitors,
@@ -59,7 +58,7 @@ export const managed: Readonly<Record<string, Managed>> = {
     union: { field: 'config', by: 'type' },
     lookup: ['external_id', 'name'],
     stable: ['created_at'],
-    clears: { group: { ungroup: true }, external_id: { external_id: '' } },
+    clears: { group: { ungroup: true } },
     sets: ['tags'],
   },
   channel: {
@@ -87,7 +86,6 @@ export const managed: Readonly<Record<string, Managed>> = {
     file: 'FileMaintenance',
     lookup: ['name'],
     stable: [],
-    clears: { name: { name: '' }, rrule: { rrule: '' } },
     sets: ['monitors', 'groups'],
   },
   status_page: {
@@ -100,11 +98,6 @@ export const managed: Readonly<Record<string, Managed>> = {
     lookup: ['slug', 'name'],
     stable: ['created_at'],
     computed: ['domain_record_name', 'domain_record_text'],
-    clears: {
-      description: { description: '' },
-      accent: { accent: '' },
-      domain: { domain: '' },
-    },
     defaults: { access: 'public' },
     at: {
       domain: ['domain', 'name'],

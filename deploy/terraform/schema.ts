@@ -198,8 +198,11 @@ function inputOf(name: string, object: Managed, { sent, changed, answered }: Bod
     (standard === undefined || standard === '') &&
     answer !== undefined &&
     !isNullable(answer);
-  const clear = object.clears?.[name];
   const shape = shapeOf(schema);
+  const isText = shape.type === 'string' && Object.hasOwn(changed, name);
+  const clear =
+    object.clears?.[name] ??
+    (isText && answer !== undefined && isNullable(answer) ? { [name]: '' } : undefined);
   return {
     ...shape,
     ...(object.sets?.includes(name) === true ? { type: 'set' as const } : {}),
