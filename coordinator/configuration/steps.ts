@@ -106,13 +106,6 @@ export function statusPageSteps(
   given: FileObject<'status_pages'>,
   resolve: Resolve,
 ): Steps {
-  const basic = {
-    name: given.name ?? key,
-    slug: given.slug ?? key,
-    description: given.description ?? '',
-    enabled: given.enabled,
-    language: given.language,
-  };
   const rows = given.rows.map(({ monitor, group, display_name }) => {
     const thing = monitor === null ? resolve('groups', group ?? '') : resolve('monitors', monitor);
     return {
@@ -120,19 +113,19 @@ export function statusPageSteps(
       display_name: display_name ?? thing.name,
     };
   });
-  const update: Step = {
-    operation: statusPages.updateStatusPage,
-    body: {
-      ...basic,
-      accent: given.accent ?? '',
-      access: given.access ?? 'public',
-      password: given.password,
-      domain: given.domain ?? '',
-      rows,
-    },
+  // An empty text takes away what an object has.
+  const texts = Object.entries(given).map(([field, value]) => [field, value ?? '']);
+  const body = {
+    ...Object.fromEntries(texts),
+    name: given.name ?? key,
+    slug: given.slug ?? key,
+    access: given.access ?? 'public',
+    password: given.password,
+    rows,
   };
+  const update = { operation: statusPages.updateStatusPage, body };
   return {
-    create: [{ operation: statusPages.createStatusPage, body: basic }, update],
+    create: [{ operation: statusPages.createStatusPage, body }, update],
     update: [update],
   };
 }

@@ -89,18 +89,12 @@ const FileMaintenance = object('FileMaintenance', {
   groups: keys,
 });
 
-const { accent, access, password, domain } = StatusPagePatch.shape;
 const FileStatusPage = object('FileStatusPage', {
   id,
+  ...StatusPagePatch.shape,
+  ...StatusPageIn.shape,
   name,
   slug: maybe(StatusPageIn.shape.slug, { meaning: 'The key when not given.' }),
-  description: StatusPageIn.shape.description,
-  enabled: StatusPageIn.shape.enabled,
-  language: StatusPageIn.shape.language,
-  accent,
-  access,
-  password,
-  domain,
   rows: optional(
     array(
       object('FileStatusPageRow', {

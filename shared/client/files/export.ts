@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import { type FileKind, fileKinds, isFileKey, keyFrom } from '../../api/files.ts';
+import { type FileKind, fileKinds, fileObjects, isFileKey, keyFrom } from '../../api/files.ts';
 import { isRecord } from '../../base/json.ts';
 import { asLiteral, type Raw } from './expand.ts';
 
@@ -166,20 +166,15 @@ const fieldsOf: Readonly<Record<FileKind, (row: Raw, about: About) => Raw>> = {
       about.notes.push(
         `Status page ${text(row.name)} keeps its password; give password: \${NAME} to create it elsewhere.`,
       );
-    const domain = isRecord(row.domain) ? { domain: row.domain.name } : {};
-    return {
-      ...unless(row, {
-        name: about.key,
-        slug: about.key,
-        description: null,
-        enabled: true,
-        language: 'en',
-        accent: null,
-        access: 'public',
-      }),
-      ...domain,
-      ...rowsOf(row, about),
-    };
+    const domain = isRecord(row.domain) ? row.domain.name : null;
+    const usual = Object.entries(fileObjects.status_pages.shape).map(([field, { absent }]) => [
+      field,
+      absent?.value,
+    ]);
+    return unless(
+      { ...row, id: null, domain, rows: rowsOf(row, about) },
+      { ...Object.fromEntries(usual), name: about.key, slug: about.key, access: 'public' },
+    );
   },
 };
 
@@ -202,18 +197,17 @@ function listed(ids: unknown, field: string, { key, referTo }: About): Raw {
   return keys.length === 0 ? {} : { [field]: keys };
 }
 
-function rowsOf({ monitors, groups }: Raw, { key, referTo }: About): Raw {
+function rowsOf({ monitors, groups }: Raw, { key, referTo }: About): Raw[] {
   const all = [
     ...(Array.isArray(monitors) ? monitors.map((row) => ({ ...row, kind: 'monitor' })) : []),
     ...(Array.isArray(groups) ? groups.map((row) => ({ ...row, kind: 'group' })) : []),
   ].toSorted((a, b) => Number(a.position) - Number(b.position));
-  const rows = all.flatMap(({ kind, monitor, group, display_name }) =>
+  return all.flatMap(({ kind, monitor, group, display_name }) =>
     referTo(kind === 'monitor' ? monitor : group, key).map((one) => ({
       [kind]: one,
       display_name,
     })),
   );
-  return rows.length === 0 ? {} : { rows };
 }
 
 /** The text of a file. */
