@@ -12,7 +12,7 @@ import {
 } from '../../shared/api/fields.ts';
 import { innerOperation, page, pageQuery } from '../../shared/api/operation.ts';
 import { impacts, StatusPageReportOut, updateKinds } from '../../shared/api/status-page-reports.ts';
-import { pageLanguages, postKinds, StatusPagePostOut } from '../../shared/api/status-pages.ts';
+import { postKinds, StatusPagePatch, StatusPagePostOut } from '../../shared/api/status-pages.ts';
 
 /**
  * What the editor of a status page needs beside the API's data.
@@ -73,6 +73,15 @@ export const getStatusPageEditor = innerOperation({
   refusals: ['status_page_not_found'],
 });
 
+/** As it is typed: no field refuses a text that is not valid yet. */
+const {
+  slug: _slug,
+  access: _access,
+  password: _password,
+  domain: _domain,
+  ...shown
+} = StatusPagePatch.shape;
+
 export const previewStatusPage = innerOperation({
   id: 'previewStatusPage',
   access: 'read',
@@ -80,10 +89,7 @@ export const previewStatusPage = innerOperation({
   summary: 'Show a status page as visitors would see it, with changes that are not saved',
   params: pageId,
   body: object('StatusPagePreviewIn', {
-    name: maybe(string()),
-    description: maybe(string()),
-    accent: maybe(string()),
-    language: maybe(literal(pageLanguages)),
+    ...shown,
     rows: maybe(
       array(
         object('StatusPagePreviewRow', {

@@ -43,14 +43,10 @@ export const previewStatusPage = handle(contract.previewStatusPage)(async (conte
 });
 
 function withChanges(found: PublishedPage, input: Input): PublishedPage {
-  return {
-    ...found,
-    name: input.name ?? found.name,
-    description: input.description ?? found.description,
-    language: input.language ?? found.language,
-    accent: input.accent === null ? found.accent : accentOf(input.accent, found.accent),
-    rows: input.rows ?? found.rows,
-  };
+  const given = Object.entries(input).filter(([, value]) => value !== null);
+  const page = { ...found, ...Object.fromEntries(given) };
+  const accent = accentOf(page.accent ?? '', found.accent);
+  return { ...page, description: page.description || null, accent };
 }
 
 /** While somebody types it, a colour is often none. */

@@ -33,7 +33,9 @@ export const noForm: Form = formFrom('');
 
 /** Values as a form would send them, used to fill one. */
 export function formOf(
-  values: Readonly<Record<string, string | number | readonly string[] | null | undefined>>,
+  values: Readonly<
+    Record<string, string | number | boolean | readonly string[] | null | undefined>
+  >,
 ): Form {
   const all = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) {

@@ -109,7 +109,7 @@ async function cloned(request: MembersRequest, from: string): Promise<PageAnswer
     name: `Copy of ${name}`,
     interval_s,
     group: group ?? '',
-    affects_group_status: String(affects_group_status),
+    affects_group_status,
     tags: tags.join(', '),
     [channelsName]: channels.filter(({ chosen }) => chosen).map(({ id }) => id),
   });
@@ -370,7 +370,7 @@ function savedForm(
     name,
     interval_s,
     group: group ?? '',
-    affects_group_status: String(affects_group_status),
+    affects_group_status,
     tags: tags.join(', '),
     ...more,
   });

@@ -80,13 +80,13 @@ export function formOfChannel(channel: Channel, kind: Kind): Form {
       kind.fields.map(({ name }) => [`config.${name}`, textOf(channel.config[name])]),
     ),
     name: channel.name,
-    enabled: String(channel.enabled),
+    enabled: channel.enabled,
     covers: channel.covers,
     'monitors[]': channel.monitors,
     'groups[]': channel.groups,
     delay_s: channel.delay_s,
     reminder_s: channel.reminder_s ?? 0,
-    warnings: String(channel.warnings),
+    warnings: channel.warnings,
     'hours.zone': channel.hours?.zone,
     ...Object.fromEntries(
       (channel.hours?.spans ?? []).flatMap(({ days, from, to }, at) => [

@@ -37,12 +37,8 @@ export async function editingOf(request: MembersRequest): Promise<Editing> {
     request.ask(getStatusPage, { page_id }),
     request.ask(getStatusPageEditor, { page_id }),
   ]);
-  const { name, slug, description, language, accent, enabled, access, domain } = page;
-  const form = formOf({
-    ...{ name, slug, description, language, accent, access },
-    enabled: String(enabled),
-    domain: domain?.name,
-  });
+  const { monitors: _monitors, groups: _groups, offered: _offered, domain, ...settings } = page;
+  const form = formOf({ ...settings, domain: domain?.name });
   return { page, editor, request, state: freshForm(form), rows: editor.rows, isChanged: false };
 }
 

@@ -6,7 +6,6 @@ import {
   updateStatusPage,
 } from '../../../shared/api/status-pages.ts';
 import { heading, linkButton } from '../../web/elements.ts';
-import { inputOf } from '../../web/form-data.ts';
 import {
   attempt,
   enterSaves,
@@ -45,7 +44,14 @@ import { changedRows, nameField, type Row } from './draft.ts';
 import { incidentsCard, isTroubled } from './posts.ts';
 import { previewFrame } from './preview.ts';
 import { addCard, publishedCard } from './rows.ts';
-import { accessCard, domainCard, logoCard, lookCard, settingNames } from './settings.ts';
+import {
+  accessCard,
+  domainCard,
+  logoCard,
+  lookCard,
+  settingNames,
+  settingsIn,
+} from './settings.ts';
 
 export const statusPageEditor = forMembers.get('/status-pages/:page_id', async (request) =>
   shown(await editingOf(request)),
@@ -54,14 +60,10 @@ export const statusPageEditor = forMembers.get('/status-pages/:page_id', async (
 /** The editor with the page as it would be after saving. */
 async function shown(editing: Editing): Promise<PageAnswer> {
   const { page, request, state, rows } = editing;
-  const { form } = state;
   if (!request.may(updateStatusPage)) return editorPage(editing, '');
   const { html: document } = await request.ask(previewStatusPage, {
+    ...settingsIn(state.form),
     page_id: page.id,
-    name: form.value('name') ?? page.name,
-    description: form.value('description') ?? '',
-    language: form.value('language') ?? page.language,
-    accent: form.value('accent') ?? '',
     rows,
   });
   return editorPage(editing, document);
@@ -205,12 +207,9 @@ const edited = forMembers.post('/status-pages/:page_id', async (request) => {
 async function save(editing: Editing): Promise<PageAnswer> {
   const { page, request, rows } = editing;
   const { form, ask } = request;
-  const password = form.value('password') ?? '';
   const input = {
+    ...settingsIn(form),
     page_id: page.id,
-    ...inputOf(form, ['name', 'slug', 'description', 'accent', 'domain']),
-    enabled: form.value('enabled') === 'true',
-    ...(password === '' ? {} : { password }),
     rows: rows.map(({ kind, id, name }) => ({ [kind]: id, display_name: name })),
   };
   const names = [...settingNames, ...rows.map((_, at) => `rows.${at}.display_name`)];

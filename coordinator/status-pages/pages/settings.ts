@@ -4,6 +4,7 @@ import {
   updateStatusPage,
 } from '../../../shared/api/status-pages.ts';
 import { notice } from '../../web/elements.ts';
+import { type Form, inputOf } from '../../web/form-data.ts';
 import { checkField, choiceField, selectField, textArea, textField } from '../../web/forms.ts';
 import { type Html, html, icon, safeUrl } from '../../web/html.ts';
 import { setStatusPageLogo } from '../contract.ts';
@@ -11,17 +12,15 @@ import { accessWords, card, type Editing, languageNames } from './cards.ts';
 
 /** Appearance, access and domain: parts of the editor's one form. The logo is a file, and has its own. */
 
-export const settingNames = [
-  'name',
-  'slug',
-  'description',
-  'language',
-  'accent',
-  'enabled',
-  'access',
-  'password',
-  'domain',
-] as const;
+const texts = ['name', 'slug', 'description', 'accent', 'domain'];
+const switches = ['enabled'];
+export const settingNames = [...texts, ...switches, 'language', 'access', 'password'];
+
+/** A text may be empty, and a switch is sent only while it is on. */
+export function settingsIn(form: Form): Readonly<Record<string, unknown>> {
+  const states = switches.map((name) => [name, form.value(name) === 'true']);
+  return { ...inputOf(form, texts), ...Object.fromEntries(states) };
+}
 
 const languages = Object.entries(languageNames).map(([value, label]) => ({ value, label }));
 

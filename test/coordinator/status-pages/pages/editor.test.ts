@@ -138,6 +138,7 @@ describe('the editor of a status page', () => {
     const shown = await press(await get(`/status-pages/${id}`), 'look', { name: 'Our <services>' });
     const frame = /<iframe[^>]+sandbox[^>]+srcdoc="([^"]*)"/.exec(shown.text)?.[1] ?? '';
     expect(frame).toContain('Our &amp;lt;services&amp;gt;');
+    expect(frame).not.toContain('class=&quot;about');
     expect((await pageOf(id)).name).toBe('Shop status');
   });
 
