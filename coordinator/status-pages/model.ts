@@ -274,19 +274,12 @@ export type PageSettings = PageLook & {
 };
 
 /** A new page as requested. @throws Refusal. */
-export function draftPage({
-  name,
-  slug,
-  description,
-  enabled,
-  language,
-}: ValueOf<typeof StatusPageIn>): PageSettings {
+export function draftPage(given: ValueOf<typeof StatusPageIn>): PageSettings {
   return {
-    name: nameFrom(name),
-    slug: slugFrom(slug),
-    description: descriptionFrom(description),
-    enabled,
-    language,
+    ...given,
+    name: nameFrom(given.name),
+    slug: slugFrom(given.slug),
+    description: descriptionFrom(given.description),
     accent: null,
     access: 'public',
     password_hash: null,
