@@ -16,7 +16,7 @@ import { limitHeaders, refuseOutside, restRoutes, restServerOptions } from './ap
 import { createForwarded, soundUrl } from './api/server.ts';
 import { assistantRoutes, createAssistants } from './assistants/mcp-routes.ts';
 import { oauthRoutes } from './assistants/oauth-routes.ts';
-import { anchorsOf, busAddressOf, type Config, dedicatedConnections } from './config.ts';
+import { anchorsOf, busReachedAt, type Config, dedicatedConnections } from './config.ts';
 import { answersSoon, connect, longWork, sessionNameOf, timeOf } from './database/connect.ts';
 import { listenTo } from './database/listen.ts';
 import { migrate, missingMigrations } from './database/migrate.ts';
@@ -386,7 +386,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
         systemCredentials: config.NATS_SYSTEM_CREDENTIALS,
         account: config.NATS_ACCOUNT_PUBLIC,
         operatorSeed: config.NATS_OPERATOR_SEED,
-        publicUrl: busAddressOf(config, baseUrl()),
+        reachedAt: busReachedAt(config, baseUrl()),
       },
       secretKeys: previousKey === undefined ? [secretKey] : [secretKey, previousKey],
       masterOf: (newest) => inForce({ secretKey, previousKey }, newest),

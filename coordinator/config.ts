@@ -295,6 +295,16 @@ export function busAddressOf(
   return named ?? (websockets.length === 0 ? own : `${baseUrl.replace(/^http/, 'ws')}/bus`);
 }
 
+/** Every way to the bus: also through this coordinator, for whoever can reach it. */
+export function busReachedAt(
+  config: Parameters<typeof busAddressOf>[0] & Pick<Config, 'HOST'>,
+  baseUrl: string,
+): readonly string[] {
+  const { NATS_URL: own, NATS_WEBSOCKET_URL: websockets, HOST: host } = config;
+  const here = `http://${host.includes(':') ? `[${host}]` : host}`;
+  return [own, busAddressOf(config, baseUrl), ...(websockets.length === 0 ? [] : [here])];
+}
+
 /** The signing options of mail; undefined when mail is not signed. */
 export function dkimOf(
   config: Pick<Config, (typeof dkimNames)[number]>,

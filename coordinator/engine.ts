@@ -129,7 +129,8 @@ export type EngineOptions = {
   readonly nats: BusPlace & {
     readonly account: string;
     readonly operatorSeed: string;
-    readonly publicUrl: string;
+    /** By whom it can be reached decides whether a server with known holes is a fault. */
+    readonly reachedAt: readonly string[];
   };
   readonly databaseClock: Pick<DatabaseClock, 'observe' | 'differenceMs'>;
   /** Retries the work until the database allows it. */
@@ -205,7 +206,7 @@ async function assemble(base: Base): Promise<Engine> {
         roster,
         isResting: partitions.isResting,
         isCircling: partitions.isCircling,
-        entrances: [nats.entrance.url, nats.publicUrl],
+        entrances: nats.reachedAt,
       }),
     actors: supervisor.seen,
     close: async () => {

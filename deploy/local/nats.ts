@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { BusIdentity } from '../../shared/bus/identity.ts';
+import { serverFault } from '../../shared/bus/jetstream.ts';
 import { unpackDebianPackage } from '../node/debian-package.mjs';
 import {
   type BusEnvironment,
@@ -379,7 +380,7 @@ async function startPostgres({
 }
 
 async function startNats(
-  { home, cache, logs, state, processes, say }: Ground,
+  { home, cache, logs, settings, state, processes, say }: Ground,
   path: string,
 ): Promise<Omit<LocalServices, 'databaseUrl'>> {
   const binary = await obtainNatsServer(cache, path, say);
@@ -388,6 +389,12 @@ async function startNats(
   Object.assign(state.ports, { nats: port, websocket: websocketPort });
   keepState(home, state);
   const log = join(logs, 'nats.log');
+  // Through the coordinator it would be reached by whoever reaches that.
+  const around = [
+    `http://${settings.host.includes(':') ? `[${settings.host}]` : settings.host}`,
+    settings.baseUrl ?? [],
+  ].flat();
+  const isOffered = serverFault(binary.version.join('.'), around) === undefined;
   const command = await prepareNats({
     binary,
     folder: join(home, 'nats'),
@@ -399,6 +406,6 @@ async function startNats(
   await processes.start(command, () => greetsOn(port));
   return {
     bus: busEnvironment(state.bus, `nats://127.0.0.1:${port}`),
-    websocket: `ws://127.0.0.1:${websocketPort}`,
+    websocket: isOffered ? `ws://127.0.0.1:${websocketPort}` : undefined,
   };
 }

@@ -1,10 +1,11 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { fastify } from 'fastify';
-import { expect, test } from 'vitest';
-import { readConfig } from '../../coordinator/config.ts';
+import { describe, expect, test } from 'vitest';
+import { busAddressOf, busReachedAt, readConfig } from '../../coordinator/config.ts';
 import { busEnvironment } from '../../deploy/local/home.ts';
 import { ConfigurationFault } from '../../shared/base/env.ts';
 import { createBusIdentity } from '../../shared/bus/identity.ts';
+import { isWithinMachine } from '../../shared/bus/jetstream.ts';
 
 const whole = {
   ...busEnvironment(createBusIdentity(Date.now()), 'nats://bus.example:4222'),
@@ -183,4 +184,35 @@ test('proxies are named by address, range or name; a slip of the pen, or everybo
     expect(faults({ TRUSTED_PROXIES: everybody }), everybody).toContain(
       'TRUSTED_PROXIES: must not be everyone (/0)',
     );
+});
+
+describe('where the bus is reached', () => {
+  const own = 'nats://127.0.0.1:4222';
+  const of = (HOST: string, websocket?: string, named?: string) => ({
+    HOST,
+    NATS_URL: own,
+    NATS_WEBSOCKET_URL: websocket === undefined ? [] : [new URL(websocket)],
+    NATS_PUBLIC_URL: named,
+  });
+
+  test.each([
+    [of('127.0.0.1'), own],
+    [of('127.0.0.1', 'ws://127.0.0.1:4223'), 'wss://antipode.example/bus'],
+    [of('127.0.0.1', 'ws://127.0.0.1:4223', 'tls://bus.example:443'), 'tls://bus.example:443'],
+  ])(
+    'by probes: at the address that is named, else at our own where it has websockets',
+    (config, address) => {
+      expect(busAddressOf(config, 'https://antipode.example')).toBe(address);
+    },
+  );
+
+  test('by whoever reaches this coordinator, where it passes websockets on', () => {
+    const local = 'http://127.0.0.1:8080';
+    const by = (HOST: string, websocket?: string) =>
+      isWithinMachine(busReachedAt(of(HOST, websocket), local));
+    expect(by('127.0.0.1', 'ws://127.0.0.1:4223')).toBe(true);
+    expect(by('0.0.0.0')).toBe(true);
+    expect(by('0.0.0.0', 'ws://127.0.0.1:4223')).toBe(false);
+    expect(by('::', 'ws://127.0.0.1:4223')).toBe(false);
+  });
 });
