@@ -118,6 +118,9 @@ const kept: readonly Row[] = [
 ];
 
 const probes: readonly Row[] = [
+  ['connections to the bus that are opening', 'probes/bus-entrance', 'mostOpening.all', 1_024],
+  ['of one address', 'probes/bus-entrance', 'mostOpening.ofOne', 256],
+  ['connections to the bus', 'probes/bus-entrance', 'mostOpen', 10_000],
   ['old credentials of a probe', 'probes/identities', 'overlapMs', day],
   ['a probe is lost after', 'core/outage', 'lostAfter', 15 * second],
   ['a silent place is not waited for after', 'probes/duplicates', 'silentMs', 15 * second],
