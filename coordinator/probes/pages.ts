@@ -218,6 +218,11 @@ export const probesPage = forMembers.get('/probes', async (request) => {
               </dd>
               <dt><b>Clock</b></dt>
               <dd>How far the clock of its host is off. Times on pages are corrected by it.</dd>
+              <dt><b>Network</b></dt>
+              <dd>
+                The autonomous system that its host belongs to. A probe in another one confirms an
+                outage, where there is a choice.
+              </dd>
               ${
                 request.with.identifiesProbes &&
                 html`

@@ -282,10 +282,10 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
   await makeResultDays(sql, now - 2 * day, now + day);
 
   const probes = [
-    ['Frankfurt', 'Europe', 'eu-central'],
-    ['Virginia', 'North America', 'us-east'],
-    ['Singapore', 'Asia', null],
-  ].map(([name, continent, region = null]) => ({
+    ['Frankfurt', 'Europe', 64_500, 'eu-central'],
+    ['Virginia', 'North America', 64_501, 'us-east'],
+    ['Singapore', 'Asia', null, null],
+  ].map(([name, continent, origin_as, region = null]) => ({
     id: newId(),
     name,
     continent,
@@ -294,6 +294,8 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
     created_at: at(70 * day),
     version: '1.0.0',
     clock_offset_ms: 7,
+    way: 'websocket',
+    origin_as,
   }));
   await sql`insert into probes ${rowsFor(sql, 'probes', probes)}`;
   const keys = await sql<
