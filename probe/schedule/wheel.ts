@@ -28,8 +28,6 @@ export type Schedule = {
   readonly setRoster: (roster: Roster) => void;
   readonly start: () => void;
   readonly stop: () => void;
-  /** How many monitors this probe takes turns for. */
-  readonly count: () => number;
   /** Whether it uses a roster in which others take this probe's turns. */
   readonly isHandedOver: () => boolean;
 };
@@ -56,8 +54,6 @@ export function createSchedule(options: {
   const indexes = new Map<string, number>();
   const assignments: (Assignment | undefined)[] = [];
   const free: number[] = [];
-  /** Turns before the start that no one took. */
-  let missed: { readonly monitor: string; readonly at: number }[] | undefined = [];
   let roster: Roster | undefined;
   let coming: Coming[] = [];
   let timer: NodeJS.Timeout | undefined;
@@ -67,16 +63,16 @@ export function createSchedule(options: {
     if (assignment) onDue(assignment, at);
   };
 
+  /** Before the start there is no turn: what the disk says first may no longer hold. */
   const seat = (index: number, assignment: Assignment, from: number): void => {
+    if (!timer) return;
     const turns =
       roster && assignment.kind !== 'heartbeat'
         ? shareOf(placed(assignment), self, roster)
         : undefined;
     const at = turns && wheel.add(index, turns, from);
     if (!turns) wheel.remove(index);
-    if (at === undefined) return;
-    if (missed) missed.push({ monitor: assignment.monitor, at });
-    else onDue(assignment, at);
+    if (at !== undefined) onDue(assignment, at);
   };
 
   const heed = ({ roster: next, from }: Coming): void => {
@@ -102,12 +98,6 @@ export function createSchedule(options: {
     timer = setTimeout(tick, Math.min(maxMs, Math.max(1, next - after)));
   };
 
-  /** Before the start, a new entry may have been missed since the last stop. */
-  const since = (now: number): number =>
-    missed ? Math.max(stoppedAt ?? now, now - maxMissedMs) : now;
-
-  // An entry added after this cannot be due in an earlier slot.
-  wheel.advance(clock.now(), due);
   return {
     put: (assignment) => {
       let index = indexes.get(assignment.monitor);
@@ -116,7 +106,7 @@ export function createSchedule(options: {
         indexes.set(assignment.monitor, index);
       }
       assignments[index] = assignment;
-      seat(index, assignment, since(clock.now()));
+      seat(index, assignment, clock.now());
     },
     drop: (monitor) => {
       const index = indexes.get(monitor);
@@ -131,8 +121,7 @@ export function createSchedule(options: {
       // No probe waits longer, whatever the publisher's clock says. Rounded to whole slots, because
       // a slot is processed as a whole.
       const from = Math.ceil((Math.min(next.epoch, now) + heededAfterMs) / slotMs) * slotMs;
-      if (missed) heed({ roster: next, from: since(now) });
-      else if (roster === undefined) heed({ roster: next, from: now });
+      if (!timer || roster === undefined) heed({ roster: next, from: now });
       else if (from > now)
         coming = [...coming, { roster: next, from: Math.max(from, coming.at(-1)?.from ?? 0) }];
       else {
@@ -143,13 +132,13 @@ export function createSchedule(options: {
     },
     start: () => {
       if (timer) return;
-      const before = missed ?? [];
-      missed = undefined;
       timer = setTimeout(tick, 1);
-      for (const { monitor, at } of before) due(indexes.get(monitor) ?? -1, at);
+      const now = clock.now();
+      // An entry added after this cannot be due in an earlier slot.
+      wheel.advance(now, due);
+      if (roster) heed({ roster, from: Math.max(stoppedAt ?? now, now - maxMissedMs) });
     },
     stop: () => clearTimeout(timer),
-    count: () => wheel.count(),
     isHandedOver: () => roster?.probes.every(({ id, healthy }) => id !== self || !healthy) ?? false,
   };
 }

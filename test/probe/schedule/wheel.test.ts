@@ -333,4 +333,21 @@ describe('timing', () => {
       ]).toEqual([stoppedAt, due, true]);
     }
   });
+
+  test('a probe that starts again leaves alone the turns that it had handed over', () => {
+    const told: number[] = [];
+    const schedule = createSchedule({
+      self: here,
+      clock: { now: () => Date.now() },
+      onDue: (_, at) => told.push(at),
+      stoppedAt: start - 2_000,
+    });
+    // As the disk has it: in the order in which it came.
+    schedule.setRoster(pair(-60, [here, there]));
+    for (const monitor of monitors) schedule.put(monitor);
+    schedule.setRoster(pair(-3, [there]));
+    schedule.start();
+    schedule.stop();
+    expect(told).toEqual([]);
+  });
 });
