@@ -442,12 +442,14 @@ function phaseOf({ ordinal, interval_ms }: Placed): number {
 /**
  * The turns that this probe takes; undefined when another probe has the monitor. A quarantined
  * probe takes, as a shadow beside the others, the turns that it would have if it were healthy: its
- * observations count only for its return (rule 16).
+ * observations count only for its return (rule 16). One that is called absent keeps what nobody else
+ * may check: a probe that leaves can hand that over to no one (rule 7).
  */
 export function shareOf(assignment: Placed, self: string, roster: Roster): Turns | undefined {
   const probe = arrange(roster).byId.get(self);
   if (!probe) return undefined;
-  const seen = probe.quarantined ? asIfWell(roster, probe) : roster;
+  const isAlone = !probe.healthy && placesOf(assignment, roster).length === 0;
+  const seen = probe.quarantined || isAlone ? asIfWell(roster, probe) : roster;
   const place = placeFor(assignment, probe);
   return place !== undefined && probeOf(assignment, place, seen)?.id === self
     ? turns(assignment, place, seen)
@@ -463,7 +465,7 @@ function asIfWell(roster: Roster, probe: RosterProbe): Roster {
   const known = views.get(probe.id);
   if (known) return known;
   const probes = roster.probes.map((other) =>
-    other.id === probe.id ? { ...other, quarantined: false } : other,
+    other.id === probe.id ? { ...other, healthy: true, quarantined: false } : other,
   );
   const made = { ...roster, probes };
   views.set(probe.id, made);

@@ -425,11 +425,12 @@ describe('placement', () => {
       }
     });
 
-    test('is nothing for a probe that the roster does not name or calls lost', () => {
+    test('is nothing for a probe that the roster does not name, or calls lost unless nobody else may check it (rule 7)', () => {
+      const roster = rosterOf(europe, { ...asia, healthy: false });
+      const own = monitor(1, { continents: ['Asia'] });
       expect(shareOf(monitor(1), idOf(55), rosterOf(europe))).toBeUndefined();
-      expect(
-        shareOf(monitor(1), asia.id, rosterOf(europe, { ...asia, healthy: false })),
-      ).toBeUndefined();
+      expect(shareOf(monitor(1), asia.id, roster)).toBeUndefined();
+      expect(shareOf(own, asia.id, roster)).toEqual(turns(own, 'Asia', rosterOf(asia)));
     });
 
     test('is, for a quarantined probe, what it would be if it were healthy, beside the turns of the others', () => {
