@@ -505,7 +505,8 @@ async function connectToBus(parts: WithPresence): Promise<void> {
 
 /**
  * Other probes (public ones, or those of its private place) take this probe's turns before it
- * stops. Where none can, it takes them itself when it is back.
+ * stops. Where none can, it takes them itself when it is back. It says more than once that it
+ * leaves: the others may just be starting again.
  */
 async function handOver(parts: WithPresence): Promise<void> {
   const { config, overrides, log, known, link, presence, schedule } = parts;
@@ -515,10 +516,11 @@ async function handOver(parts: WithPresence): Promise<void> {
   const others = known.roster?.probes.filter(
     (probe) => probe.id !== id && probe.organisation === own?.organisation,
   );
-  const isWanted = own !== undefined && isWell(own) && others?.some(isWell) === true;
-  if (overrides.handOverMs === 0 || !isWanted || !link.bus?.isConnected()) return;
-  if (!(await presence.leave())) return;
-  while (!schedule.isHandedOver() && performance.now() < until) await pause(20);
+  if (overrides.handOverMs === 0 || !own || !isWell(own) || !others?.length) return;
+  while (!schedule.isHandedOver() && performance.now() < until) {
+    if (!link.bus?.isConnected() || !(await presence.leave())) return;
+    await pause(100);
+  }
   log.info({ handed_over: schedule.isHandedOver() }, 'the probe is stopping');
 }
 

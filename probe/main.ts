@@ -29,6 +29,9 @@ function tell(error: unknown): void {
 /** A part that does not end must not delay the exit for ever. */
 const longestStopMs = 10_000;
 
+/** A failure to a supervisor, which starts the next process. */
+const exitForNext = 75;
+
 /** Exit codes of a probe that the bus no longer lets in. */
 const exitOf = { revoked: 22, refused: 1 } as const;
 
@@ -42,8 +45,10 @@ const sentenceOf = {
 /**
  * A probe as a process. SIGTERM, SIGINT, or a later process of the same probe end it once its
  * checks are reported and its results are on disk. It then exits with 0, so a supervisor that
- * restarts failed processes does not restart it. One that was revoked exits with 22, which the unit of
- * `join --install` takes for an end, too; one that is refused without a reason exits with 1.
+ * restarts failed processes does not restart it. SIGUSR1 does the same and exits with 75: then it does,
+ * and the next process is of a program that was replaced meanwhile. One that was revoked exits with
+ * 22, which the unit of `join --install` takes for an end, too; one that is refused without a reason
+ * exits with 1.
  */
 export async function runProbe(): Promise<void> {
   keepHeapSmall({ youngGrows: false });
@@ -80,6 +85,7 @@ export async function runProbe(): Promise<void> {
         stop(1);
       });
     process.on('SIGTERM', () => stop());
+    process.on('SIGUSR1', () => stop(exitForNext));
     process.on('SIGINT', () => stop());
   } catch (error) {
     tell(error);

@@ -274,12 +274,19 @@ export type PageSettings = PageLook & {
 };
 
 /** A new page as requested. @throws Refusal. */
-export function draftPage(given: ValueOf<typeof StatusPageIn>): PageSettings {
+export function draftPage({
+  name,
+  slug,
+  description,
+  enabled,
+  language,
+}: ValueOf<typeof StatusPageIn>): PageSettings {
   return {
-    ...given,
-    name: nameFrom(given.name),
-    slug: slugFrom(given.slug),
-    description: descriptionFrom(given.description),
+    name: nameFrom(name),
+    slug: slugFrom(slug),
+    description: descriptionFrom(description),
+    enabled,
+    language,
     accent: null,
     access: 'public',
     password_hash: null,

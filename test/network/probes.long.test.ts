@@ -1,10 +1,8 @@
-import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { App } from '../../coordinator/app.ts';
 import { trustProbe } from '../../coordinator/probes/contract.ts';
 import { createDirectory } from '../../coordinator/probes/directory.ts';
 import { rawInput } from '../../shared/api/operation.ts';
-import { turns } from '../../shared/checks/placement.ts';
 import { eventually, passed } from '../support/eventually.ts';
 import {
   alertsOf,
@@ -20,7 +18,7 @@ import type { CoordinatorProcess } from '../support/network.ts';
 import { createNetwork, type MadeProbe, type Network } from '../support/network.ts';
 import { canCutNetwork, measuring, startProbeProcess } from '../support/probes.ts';
 import type { ChildProgram } from '../support/processes.ts';
-import { storedChecks } from '../support/stored-checks.ts';
+import { storedChecks, turnsBetween } from '../support/stored-checks.ts';
 import { startTargetThread, type TargetThread } from '../support/target-thread.ts';
 import { broken, fine } from '../support/targets.ts';
 
@@ -212,44 +210,6 @@ describe('a sick probe', () => {
   });
 });
 
-/** The number of the turn at or before this moment. */
-const turnAt = (monitor: string, ordinal: number, at: number, every: number): number => {
-  const probe = {
-    id: monitor,
-    name: '',
-    continent: 'Asia',
-    organisation: null,
-    healthy: true,
-    quarantined: false,
-  } as const;
-  const placed = { monitor, interval_ms: every, ordinal, continents: null, probe: null };
-  return Math.floor(
-    (at - (turns(placed, 'Asia', { epoch: 0, probes: [probe] })?.offset_ms ?? 0)) / every,
-  );
-};
-
-/** The turns of every monitor between two moments that no probe took. */
-const missing = async (
-  { sql }: Network,
-  every: number,
-  from: number,
-  to: number,
-): Promise<string[]> => {
-  const checks = await storedChecks(sql);
-  const taken = new Set(
-    checks.map(({ monitor, key, at }) => `${monitor} ${turnAt(monitor, key, at, every)}`),
-  );
-  const ordinals = new Map(checks.map(({ monitor, key }) => [monitor, key]));
-  return [...ordinals].flatMap(([monitor, ordinal]) => {
-    const [first, last] = [
-      turnAt(monitor, ordinal, from, every) + 1,
-      turnAt(monitor, ordinal, to, every),
-    ];
-    const all = Array.from({ length: last - first }, (_, place) => `${monitor} ${first + place}`);
-    return all.filter((turn) => !taken.has(turn));
-  });
-};
-
 /** Two probes of one private place, each a process that can be killed. */
 describe('a private place with two probes', () => {
   const every = 2_000;
@@ -291,7 +251,7 @@ describe('a private place with two probes', () => {
     const lost = Date.now() + 20_000;
     const seen = lost + 5 * every;
     await eventually(() => allChecked(seen), 60_000);
-    expect(await missing(network, every, lost, seen)).toEqual([]);
+    expect((await turnsBetween(network.sql, { from: lost, to: seen })).lost).toEqual([]);
     expect(await checkedBy(lost)).toEqual([other?.made.name]);
     running[0] = await start(first);
     const back = Date.now();
@@ -305,68 +265,10 @@ describe('a private place with two probes', () => {
     const from = Date.now();
     const stopped = await stop(running[0]?.process);
     await eventually(() => allChecked(stopped), 60_000);
-    expect(await missing(network, every, from, stopped + every)).toEqual([]);
+    const to = stopped + every;
+    expect((await turnsBetween(network.sql, { from, to })).lost).toEqual([]);
     await stop(running[1]?.process);
     expect(await network.sql`select * from incidents`).toEqual([]);
-  });
-});
-
-/** A rolling restart of the probes of five continents, as an upgrade makes it. */
-describe('a rolling restart', () => {
-  const continents = ['Africa', 'Asia', 'Europe', 'North America', 'Oceania'] as const;
-  const interval_s = 2;
-  const every = interval_s * 1_000;
-  /** What a process takes to end and to start on a small machine. */
-  const startMs = 1_500;
-  let network: Network;
-
-  afterAll(() => network.close());
-
-  const monitors: string[] = [];
-  const probes: Awaited<ReturnType<Network['addProbe']>>[] = [];
-
-  beforeAll(async () => {
-    network = await createNetwork();
-    await network.startCoordinator();
-    const target = await network.startTarget();
-    for (const continent of continents)
-      probes.push(await network.addProbe(continent, continent, { handsOver: true }));
-    for (let count = 0; count < 12; count += 1)
-      monitors.push(await network.addMonitor({ target: target.url(), interval_s }));
-    for (const monitor of monitors) await seenFrom(network.sql, monitor, 2);
-  });
-
-  /** Settles when a check of each monitor that began later is stored. */
-  const storedUntil = async (at: number): Promise<void> => {
-    const isLater = async (): Promise<boolean> => {
-      const checks = await storedChecks(network.sql, { since: at + every + 1 });
-      return new Set(checks.map(({ monitor }) => monitor)).size === monitors.length;
-    };
-    await eventually(isLater, 30_000);
-  };
-
-  test('leaves out no turn of any monitor', async () => {
-    const from = Date.now();
-    for (const [place, { made, close }] of probes.entries()) {
-      await close();
-      await setTimeout(startMs);
-      probes[place] = { ...(await network.startProbe(made, { handsOver: true })), made };
-    }
-    const to = Date.now() + every;
-    await storedUntil(to);
-    expect(await missing(network, every, from, to)).toEqual([]);
-    const [notices] = await network.sql<
-      { count: number }[]
-    >`select count(*)::int as count from notices where kind = 'probe_lost'`;
-    expect(notices?.count).toBe(0);
-  });
-
-  test('nor does a probe that is stopped for good', async () => {
-    const from = Date.now();
-    await probes[0]?.close();
-    const to = Date.now() + 4 * every;
-    await storedUntil(to);
-    expect(await missing(network, every, from, to)).toEqual([]);
   });
 });
 

@@ -113,16 +113,22 @@ describe('the probe process', () => {
     expect(new Set(times()).size).toBe(times().length);
   });
 
-  test('asked to stop, reports what it saw and ends with 0', async () => {
-    await coordinator.publishRoster(rosterProbe(wire));
-    await coordinator.assign(assignmentOf(target));
-    const running = await start();
-    await expect.poll(() => visits.length, waitFor).toBeGreaterThan(1);
-    running.kill('SIGTERM');
-    await ended(running);
-    expect(running.exitCode).toBe(0);
-    await expect.poll(() => coordinator.taker.accepted.length, waitFor).toBe(visits.length);
-  });
+  test.for([
+    ['SIGTERM', 0],
+    ['SIGUSR1', 75],
+  ] as const)(
+    'asked to stop by %s, reports what it saw and ends with %i',
+    async ([signal, code]) => {
+      await coordinator.publishRoster(rosterProbe(wire));
+      await coordinator.assign(assignmentOf(target));
+      const running = await start();
+      await expect.poll(() => visits.length, waitFor).toBeGreaterThan(1);
+      running.kill(signal);
+      await ended(running);
+      expect(running.exitCode).toBe(code);
+      await expect.poll(() => coordinator.taker.accepted.length, waitFor).toBe(visits.length);
+    },
+  );
 
   test('after an error that no part takes, reports what it saw, says the error and ends with 1', async () => {
     await coordinator.publishRoster(rosterProbe(wire));

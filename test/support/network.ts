@@ -118,8 +118,7 @@ export type MonitorChanges = {
 
 /**
  * `url`: where the bus is for this probe, if not where everybody has it. `allow`: what its host allows, if not loopback. `environment`: what
- * it has besides. `isAlone`: it is not waited for until it has reached the bus. `handsOver`: it
- * waits at its end until others take its turns, as in production.
+ * it has besides. `isAlone`: it is not waited for until it has reached the bus.
  */
 export type ProbeMore = {
   readonly ear?: boolean;
@@ -127,7 +126,6 @@ export type ProbeMore = {
   readonly allow?: string;
   readonly environment?: Readonly<Record<string, string>>;
   readonly isAlone?: boolean;
-  readonly handsOver?: boolean;
 };
 
 export type Network = {
@@ -309,11 +307,7 @@ export const createNetwork = async ({
       ALERT_ALLOW_CIDRS: '127.0.0.0/8,::1',
       ...more.environment,
     });
-    const quickly = {
-      pingSettlingMs: 3_000,
-      presenceMs: 1_000,
-      ...(more.handsOver ? {} : { handOverMs: 0 }),
-    };
+    const quickly = { pingSettlingMs: 3_000, presenceMs: 1_000, handOverMs: 0 };
     const probe = await createProbe(config, { log, ...quickly });
     if (!more.isAlone) await probe.onBus;
     return keep(probe);

@@ -11,6 +11,7 @@ import type { Continent } from '../../shared/base/continents.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { createLog } from '../../shared/base/log.ts';
 import { batchText, readBatch, wholeText } from '../../shared/bus/batch.ts';
+import { turns } from '../../shared/checks/placement.ts';
 import { minuteChecks, storeChecks } from './checks.ts';
 
 const log = createLog({ name: 'checks', level: 'silent' });
@@ -73,6 +74,42 @@ export const repeatedChecks = async (sql: Queryable): Promise<StoredCheck[]> => 
     }
     return repeated.map((check) => storedOf(row, check, probes));
   });
+};
+
+/**
+ * The turns of all monitors between two moments: how many were due, those that no probe took, and
+ * those that were taken more than once.
+ */
+export const turnsBetween = async (
+  sql: Queryable,
+  { from, to }: { readonly from: number; readonly to: number },
+): Promise<{ readonly due: number; readonly lost: string[]; readonly twice: string[] }> => {
+  const checks = Map.groupBy(await storedChecks(sql), ({ monitor }) => monitor);
+  const monitors = await sql<{ id: string; key: number; interval_s: number }[]>`
+    select id, key, interval_s from monitors`;
+  const all = monitors.flatMap(({ id, key, interval_s }) => {
+    const every = interval_s * 1_000;
+    const turnAt = (at: number) => Math.floor((at - phaseOf(key, every)) / every);
+    const taken = Map.groupBy(checks.get(id) ?? [], ({ at }) => turnAt(at));
+    const first = turnAt(from) + 1;
+    return Array.from({ length: turnAt(to) - first }, (_, nth) => ({
+      turn: `${id} ${first + nth}`,
+      times: taken.get(first + nth)?.length ?? 0,
+    }));
+  });
+  return {
+    due: all.length,
+    lost: all.filter(({ times }) => times === 0).map(({ turn }) => turn),
+    twice: all.filter(({ times }) => times > 1).map(({ turn }) => turn),
+  };
+};
+
+/** When in its interval a monitor is due: the only probe there is would take all its turns. */
+const phaseOf = (ordinal: number, interval_ms: number): number => {
+  const placed = { monitor: '', interval_ms, ordinal, continents: null, probe: null };
+  const well = { organisation: null, healthy: true, quarantined: false };
+  const probe = { id: '', name: '', continent: 'Asia', ...well } as const;
+  return turns(placed, 'Asia', { epoch: 0, probes: [probe] })?.offset_ms ?? 0;
 };
 
 const known = async (sql: Queryable, monitor?: string) => {
