@@ -100,6 +100,9 @@ export const faultsOfTurns = (
   const holders = [...shares.keys()];
   if (holders.some(isWell) && !holders.every(isWell))
     return [`${holders.filter((id) => !isWell(id)).join()} is lost and has turns beside others`];
+  // Rule 7: what nobody else may check is kept by a probe that is called absent.
+  if (places === 0)
+    return holders.some(isWell) ? [`${holders.filter(isWell).join()} has turns of no place`] : [];
   const offsets = [...shares.values()].map(({ offset_ms }) => offset_ms).toSorted((a, b) => a - b);
   const isEven = offsets.every(
     (offset, index) => offset === (offsets[0] ?? 0) + index * interval_ms,
