@@ -19,6 +19,7 @@ import {
   parseCredentials,
   readJwt,
 } from '../../shared/bus/nkeys.ts';
+import { isWebsocket } from '../../shared/bus/websocket.ts';
 import type { Assignment } from '../../shared/checks/assignment.ts';
 import { mergeSecrets } from '../../shared/checks/config.ts';
 import {
@@ -68,6 +69,8 @@ export async function watchBusEndpoints(
     own = ownAddresses();
     const found = await Promise.all(
       url.split(',').map(async (server) => {
+        // It comes in at the coordinators' own address, which anybody may check.
+        if (isWebsocket(server)) return [];
         const { hostname, port } = new URL(server);
         const all = await lookup(hostname.replace(/^\[|\]$/g, ''), { all: true });
         return all.map(({ address }) => ({ address, port: Number(port || defaultPort) }));

@@ -3,7 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createAnnouncementReader } from '../../../probe/presence/announcements.ts';
-import { openNetworkKnowledge, openOwnCredentials } from '../../../probe/presence/knowledge.ts';
+import {
+  openNetworkKnowledge,
+  openOwnCredentials,
+  watchBusEndpoints,
+} from '../../../probe/presence/knowledge.ts';
+import { createSupervisor } from '../../../shared/actor/supervisor.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { announcementKeys, createAnnounce } from '../../../shared/bus/announcement.ts';
 import { isRenewalDue, probePermissions } from '../../../shared/bus/identity.ts';
@@ -252,4 +257,13 @@ describe('announcements', () => {
     expect(reader.readNow(earlier, 'look.p')).toBe(false);
     expect(reader.refused()).toBe(3);
   });
+});
+
+test('a bus of its own is closed to checks, and the coordinators’ address, where it comes in by a websocket, is not', async () => {
+  const supervisor = createSupervisor<'bus addresses'>(log);
+  const closed = async (url: string) => (await watchBusEndpoints(url, supervisor, log)).bus();
+  expect(await closed('nats://127.0.0.1:4223')).toEqual([{ address: '127.0.0.1', port: 4_223 }]);
+  expect(await closed('ws://127.0.0.1:8080/bus')).toEqual([]);
+  expect(await closed('wss://antipode.invalid/bus')).toEqual([]);
+  await supervisor.close();
 });

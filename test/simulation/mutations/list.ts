@@ -127,7 +127,7 @@ export const mutations: readonly Mutation[] = [
     'a failure that nobody sees any more stays for eight turns',
     'coordinator/core/incident.ts#unobservedAt',
     instead('2 * reach.turn_ms', '8 * reach.turn_ms'),
-    1,
+    7,
   ),
   mutation(
     'a clock may be a minute ahead',
