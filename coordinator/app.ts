@@ -50,6 +50,7 @@ import { pages as allPages } from './pages.ts';
 import { busEntrance, isForBus } from './probes/bus-entrance.ts';
 import { createRenewal } from './probes/identities.ts';
 import { publicListRoutes } from './probes/public-list.ts';
+import { proveAddress } from './probes/seen-addresses.ts';
 import { createResults } from './results/reading.ts';
 import { createUnsealedHours } from './results/unsealed-hours.ts';
 import { inForce, markOf, secretsOf } from './secrets/at-rest.ts';
@@ -300,6 +301,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     const entrance = await busEntrance(web, {
       servers: config.NATS_WEBSOCKET_URL,
       ca: config.NATS_CA,
+      proven: (address) => proveAddress(secretKey, address),
     });
     enrolmentRoute(web, { execute: patiently(gate.executeForVisitor), log });
     pages = webRoutes(web, allPages, {

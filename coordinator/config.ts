@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { readEnvironment } from '../shared/base/env.ts';
 import { anchorOf, parseCidr, postgresAddress, unmapped } from '../shared/base/network.ts';
 import { busFields, probeBusAddress } from '../shared/bus/setup.ts';
+import { busPath } from '../shared/bus/websocket.ts';
 import { parseResolver } from '../shared/checks/dns/config.ts';
 import { planNames } from './gate/plans.ts';
 import { recordReaders } from './health/service-record.ts';
@@ -292,7 +293,7 @@ export function busAddressOf(
   }: Pick<Config, 'NATS_PUBLIC_URL' | 'NATS_WEBSOCKET_URL' | 'NATS_URL'>,
   baseUrl: string,
 ): string {
-  return named ?? (websockets.length === 0 ? own : `${baseUrl.replace(/^http/, 'ws')}/bus`);
+  return named ?? (websockets.length === 0 ? own : `${baseUrl.replace(/^http/, 'ws')}${busPath}`);
 }
 
 /** Every way to the bus: also through this coordinator, for whoever can reach it. */

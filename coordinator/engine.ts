@@ -74,6 +74,7 @@ import { createDroppedResults, createReceipts, receivePresence } from './probes/
 import { serveRelay } from './probes/private-relay.ts';
 import type { ProbeRow } from './probes/queries.ts';
 import { createNetwork } from './probes/roster.ts';
+import { createSeenAddresses } from './probes/seen-addresses.ts';
 import { createProbeTrust } from './probes/trust.ts';
 import { createAsker } from './registrations/asker.ts';
 import { createRefreshedList } from './registrations/list.ts';
@@ -357,9 +358,16 @@ async function startProbes(parts: WithWork) {
   const duplicates = createDuplicateProbes({ log, onTwice });
   const connections = await watchConnections({ ...parts, account, onTwice });
   supervisor.part('sessions', connections.stop);
-  const { addressOf } = connections;
+  const seen = createSeenAddresses(parts.secretKeys, connections.addressOf);
   const base = { sql, clock, log };
-  const location = createLocationCheck({ ...base, bus, directory, roster, isLeader, addressOf });
+  const location = createLocationCheck({
+    ...base,
+    bus,
+    directory,
+    roster,
+    isLeader,
+    addressOf: seen.of,
+  });
   const { readRegistry: read, registryListUrl: listUrl } = parts;
   const registries = createRefreshedList({ ...base, read, listUrl });
   const asker = createAsker({ ...base, read, registries });
@@ -376,13 +384,11 @@ async function startProbes(parts: WithWork) {
       location.answered(answer);
     },
     onPresent: (present) => {
+      const { probe, message } = present;
       droppedResults.hear(present);
-      const { id, organisation_id, keys } = present.probe;
-      const address =
-        organisation_id === null
-          ? location.addressOf(id)
-          : keys.flatMap(({ key }) => addressOf(key) ?? [])[0];
-      network.hear(present, address);
+      seen.hear(probe.id, message);
+      const isPublic = probe.organisation_id === null;
+      network.hear(present, isPublic ? location.addressOf(probe.id) : seen.of(probe));
     },
   });
   supervisor.part('presence', () => presence.stop());

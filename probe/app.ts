@@ -186,9 +186,15 @@ async function openFolder({ config, overrides, log, supervisor }: Base) {
   const host = overrides.host ?? systemClock;
   const folder = config.PROBE_DATA_DIR;
   /** Filled in when there is a connection, and what its host is told of its health. */
-  const link: { bus: Bus | undefined; heardAt: number | undefined; health: () => string } = {
+  const link: {
+    bus: Bus | undefined;
+    heardAt: number | undefined;
+    comesFrom: string | undefined;
+    health: () => string;
+  } = {
     bus: undefined,
     heardAt: undefined,
+    comesFrom: undefined,
     health: () => '',
   };
   const claim = await claimDataFolder(folder, id, () => link.health());
@@ -422,6 +428,7 @@ function openPresence(parts: All): Presence {
       ...(hostId === undefined ? {} : { host: hostId }),
       refused: announcements.refused(),
       way,
+      ...(link.comesFrom === undefined ? {} : { comes_from: link.comesFrom }),
       ...(config.PROBE_ORIGIN_AS === undefined ? {} : { origin_as: config.PROBE_ORIGIN_AS }),
       load: runner.load(),
       checks: [...runner.tally()],
@@ -487,6 +494,9 @@ async function connectToBus(parts: WithPresence): Promise<void> {
     routeOf: (subject) => (organisation === null ? subject : relayedSubject(id, subject)),
     signal: stopping.signal,
     onAccessLost: accessLost.resolve,
+    onAddress: (text) => {
+      link.comesFrom = text;
+    },
   });
   if (!bus) return;
   link.bus = bus;

@@ -83,7 +83,7 @@ async function begin(): Promise<void> {
   const [word] = words;
   const folder = folderOf(flags);
   if (word === 'run' || (word === 'join' && !flags.install)) await haveNewestZones();
-  await useProxy(process.env);
+  if (word === 'join' || word === 'check') await useProxy(process.env);
   if (flags.version) say(version);
   else if (word === undefined || word === 'help' || flags.help) process.stdout.write(help);
   else if (word === 'run') await run(folder, flags);
@@ -117,7 +117,10 @@ async function run(folder: string, flags: Line['flags']): Promise<void> {
   const isNamed = [word, file, text, path].some((each) => each !== undefined && each !== '');
   if (!isNamed) {
     const own = identityIn(folder);
-    if (!isJoined(own)) await joinAsTold(folder, own, flags);
+    if (!isJoined(own)) {
+      await useProxy(process.env);
+      await joinAsTold(folder, own, flags);
+    }
     process.env.PROBE_IDENTITY_FILE = own;
   }
   process.env.PROBE_DATA_DIR = folder;

@@ -3,12 +3,14 @@ import { connect, Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { trustHere } from '../../shared/base/network.ts';
+import { addressHeader, busPath } from '../../shared/bus/websocket.ts';
 
 /**
  * The way to the bus at BASE_URL/bus, for probes that can reach port 443 alone. A websocket is
  * passed on, byte by byte, to the websocket listener of nats-server, which knows users and rights.
  * Of the request goes on only what a websocket needs, and always to the path for clients:
- * nats-server has others, for leaf nodes and MQTT.
+ * nats-server has others, for leaf nodes and MQTT. Its answer gets one line more: where the probe
+ * comes from, which nats-server does not see.
  *
  * Modes of a connection: `opening` (for 3 s, in which nats-server closes one that does not sign in)
  * → `open` (until either side ends it) → closed.
@@ -28,8 +30,6 @@ export function isForBus({ url = '', headers }: IncomingMessage): boolean {
   return url.split('?', 1)[0] === busPath && /^websocket$/i.test(headers.upgrade ?? '');
 }
 
-const busPath = '/bus';
-
 /** What nats-server needs to know of a request. Everything else stays here. */
 const passedOn = ['sec-websocket-key', 'sec-websocket-version'] as const;
 
@@ -40,10 +40,13 @@ export async function busEntrance(
   {
     servers,
     ca,
+    proven,
   }: {
     /** The websocket listeners of the bus; where there are none, probes come by TCP alone. */
     readonly servers: readonly URL[];
     readonly ca: string | undefined;
+    /** What a probe is told of its address, with a proof. */
+    readonly proven: (address: string) => string;
   },
 ): Promise<BusEntrance> {
   const { ServerResponse: Answer } = await import('node:http');
@@ -93,7 +96,10 @@ export async function busEntrance(
     to.write(requestFor(server, raw, ip));
     to.write(head);
     from.pipe(to);
-    to.pipe(from);
+    to.once('data', (begins: Buffer) => {
+      from.write(withLine(begins, `${addressHeader}: ${proven(ip)}`));
+      to.pipe(from);
+    });
   };
 
   web.server.on('upgrade', (request, from, head) => {
@@ -142,6 +148,17 @@ function refuse(
     .send(`${words}\n`);
 }
 
+/** An answer with one line of head more, if it lets the websocket in. */
+function withLine(begins: Buffer, line: string): Buffer {
+  const end = begins.indexOf('\r\n');
+  if (end < 0 || !begins.toString('latin1', 0, end).startsWith('HTTP/1.1 101 ')) return begins;
+  return Buffer.concat([
+    begins.subarray(0, end + 2),
+    Buffer.from(`${line}\r\n`),
+    begins.subarray(end + 2),
+  ]);
+}
+
 const unreachable = 'HTTP/1.1 502 Bad Gateway\r\nconnection: close\r\ncontent-length: 0\r\n\r\n';
 
 function dial({ protocol, hostname, port }: URL, ca: string | undefined): Socket {
@@ -150,7 +167,6 @@ function dial({ protocol, hostname, port }: URL, ca: string | undefined): Socket
   return connectTls({
     host,
     port: Number(port || 443),
-    servername: host,
     ...(ca === undefined ? { secureContext: trustHere() } : { ca }),
   });
 }

@@ -178,7 +178,7 @@ export type LocationCheck = {
   readonly tick: () => Promise<void>;
   /** A probe has answered a test run, perhaps one of ours. */
   readonly answered: (answer: TestAnswerMessage) => void;
-  /** The public address that the bus sees this probe come from, unless it is a gateway. */
+  /** The public address that this probe comes from, unless it is a gateway. */
   readonly addressOf: (probe: string) => string | undefined;
 };
 
@@ -190,8 +190,8 @@ type Dependencies = {
   readonly directory: Pick<Directory, 'all' | 'refresh'>;
   readonly roster: () => Roster;
   readonly isLeader: () => boolean;
-  /** The address that the bus sees this key's connection come from. */
-  readonly addressOf: (key: string) => string | undefined;
+  /** The address that a probe comes from. */
+  readonly addressOf: (probe: ProbeRow) => string | undefined;
 };
 
 type Named = {
@@ -223,14 +223,6 @@ export function createLocationCheck(dependencies: Dependencies): LocationCheck {
   let measured: ReadonlySet<string> = new Set();
   let suspects: ReadonlySet<string> = new Set();
 
-  const addressOfProbe = ({ keys }: ProbeRow): string | undefined => {
-    for (const { key } of keys.toReversed()) {
-      const address = addressOf(key);
-      if (address !== undefined) return address;
-    }
-    return undefined;
-  };
-
   const publicOnes = (): Named[] =>
     directory
       .all()
@@ -239,7 +231,7 @@ export function createLocationCheck(dependencies: Dependencies): LocationCheck {
         id: row.id,
         name: row.name,
         continent: row.continent,
-        address: addressOfProbe(row),
+        address: addressOf(row),
       }));
 
   const nameOf = ({ id, address }: Named): string => `${id} ${address}`;

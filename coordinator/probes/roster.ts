@@ -2,7 +2,12 @@ import type { Log } from '../../shared/base/log.ts';
 import { isPublicAddress } from '../../shared/base/network.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import { isOutdated, maxAheadMs } from '../../shared/bus/announcement.ts';
-import { jsonIn, type RosterMessage, rosterMessage } from '../../shared/bus/messages.ts';
+import {
+  jsonIn,
+  type PresenceMessage,
+  type RosterMessage,
+  rosterMessage,
+} from '../../shared/bus/messages.ts';
 import type { Bus, Message, Subscription } from '../../shared/bus/nats.ts';
 import { streams, subjects } from '../../shared/bus/subjects.ts';
 import type { Roster, RosterProbe } from '../../shared/checks/assignment.ts';
@@ -173,9 +178,13 @@ export async function createNetwork(dependencies: Dependencies): Promise<Network
     return kinds.length > 0 ? { kinds } : {};
   };
 
+  const originFrom = ({ origin_as }: PresenceMessage, address: string | undefined) =>
+    origin_as ?? originOf(origins, address ?? '') ?? null;
+
   const originNow = ({ id, origin_as }: ProbeRow): Pick<RosterProbe, 'origin_as'> => {
-    const said = lastPresent.get(id)?.message.origin_as;
-    const found = said ?? originOf(origins, addresses.get(id) ?? '') ?? origin_as;
+    const present = lastPresent.get(id);
+    const found =
+      present === undefined ? origin_as : originFrom(present.message, addresses.get(id));
     return found === null ? {} : { origin_as: found };
   };
 
@@ -442,7 +451,7 @@ export async function createNetwork(dependencies: Dependencies): Promise<Network
         kinds,
         clock_offset_ms: message.clock_offset_ms ?? null,
         way: message.way ?? null,
-        origin_as: message.origin_as ?? originOf(origins, address ?? '') ?? null,
+        origin_as: originFrom(message, address),
         ...identificationOf(present, address),
       });
     },

@@ -11,7 +11,7 @@ export type PlacedProbe = {
   readonly organisation: string;
   /** What its host is, as the probe says; undefined where it does not. */
   readonly host: string | undefined;
-  /** Where the bus sees it come from. */
+  /** Where it comes from. */
   readonly address: string | undefined;
 };
 

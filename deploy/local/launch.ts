@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import { ConfigurationFault } from '../../shared/base/env.ts';
+import { busPath } from '../../shared/bus/websocket.ts';
 import {
   coordinatorMain,
   environmentFile,
@@ -197,7 +198,7 @@ async function startAll({
         natsUrl:
           services.websocket === undefined
             ? services.bus.NATS_URL
-            : `${direct.replace('http', 'ws')}/bus`,
+            : `${direct.replace('http', 'ws')}${busPath}`,
         receiverPort: receivers[name],
       };
       mkdirSync(join(home, 'probes', name), { recursive: true, mode: 0o700 });

@@ -35,6 +35,8 @@ export type BusEntry = {
    * Authorities besides those that the machine trusts, as PEM; of no matter where `ca` says which.
    */
   readonly authorities?: string | undefined;
+  /** Of a websocket: what the coordinator that passes it on says of our address. */
+  readonly onAddress?: (text: string | undefined) => void;
 };
 
 const dialMs = 3_000;
@@ -46,7 +48,7 @@ export async function dialOnce(
 ): Promise<NatsConnection> {
   const tls = tlsOf(entrance);
   const way = isWebsocket(entrance.url)
-    ? { wsFactory: (url: string) => openWebsocket(url, entrance.authorities) }
+    ? { wsFactory: (url: string) => openWebsocket(url, entrance) }
     : tls && { tls };
   try {
     return await (isWebsocket(entrance.url) ? wsconnect : connect)({

@@ -224,6 +224,8 @@ export const presenceMessage = z.object({
     .exactOptional(),
   /** How it reaches the bus. */
   way: z.enum(['tcp', 'websocket']).exactOptional(),
+  /** Where it comes from, with the proof of the coordinator that passes it on. */
+  comes_from: z.string().max(128).exactOptional(),
   /** The autonomous system that its requests come from, as its host says. */
   origin_as: z.int().min(1).max(4_294_967_295).exactOptional(),
   load: z.object({ in_flight: z.int(), late_ms: z.number() }),

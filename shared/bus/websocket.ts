@@ -9,10 +9,25 @@ export function isWebsocket(url: string): boolean {
   return /^wss?:\/\//.test(url);
 }
 
+/** The path of the coordinators' address where websockets come in. */
+export const busPath = '/bus';
+/** Of their answer: where the probe comes from, with a proof for the other coordinators. */
+export const addressHeader = 'antipode-address';
+
 const openingMs = 3_000;
 
 /** The socket for the bus's client, which waits for it to open, or for its error. */
-export async function openWebsocket(url: string, authorities: string | undefined) {
+export async function openWebsocket(
+  url: string,
+  {
+    authorities,
+    onAddress,
+  }: {
+    readonly authorities?: string | undefined;
+    /** Called with what the coordinator that passes it on says; undefined: nobody did. */
+    readonly onAddress?: ((text: string | undefined) => void) | undefined;
+  },
+) {
   const encrypted = url.startsWith('wss://');
   // A bus at an address of its own needs none of it.
   const [{ WebSocket }, { globalAgent }] = await Promise.all([import('ws'), import('node:https')]);
@@ -20,6 +35,10 @@ export async function openWebsocket(url: string, authorities: string | undefined
     perMessageDeflate: false,
     handshakeTimeout: openingMs,
     ...(encrypted ? { agent: globalAgent, secureContext: trustHere(authorities) } : {}),
+  });
+  socket.once('upgrade', ({ headers }) => {
+    const said = headers[addressHeader];
+    onAddress?.(typeof said === 'string' ? said : undefined);
   });
   socket.once('unexpected-response', (request, { statusCode, headers }) => {
     request.destroy();
@@ -34,7 +53,7 @@ export async function openWebsocket(url: string, authorities: string | undefined
 
 function refusedWith(status: number, location: string | undefined): string {
   return location === undefined
-    ? `no websocket passes: the answer was ${status}. A proxy or balancer on the way must pass on "Upgrade: websocket" at /bus`
+    ? `no websocket passes: the answer was ${status}. A proxy or balancer on the way must pass on "Upgrade: websocket" at ${busPath}`
     : `no websocket passes: the answer was ${status}, to ${location}`;
 }
 

@@ -361,10 +361,7 @@ export const measuring = (parts: {
     },
     roster: () => ({ epoch: 1, probes: directory.all().map(rosterProbe) }),
     isLeader: () => made.isLeader,
-    addressOf: (key) =>
-      made.addresses.get(
-        directory.all().find(({ keys }) => keys.some((each) => each.key === key))?.name ?? '',
-      ),
+    addressOf: ({ name }) => made.addresses.get(name),
   });
   return {
     whereabouts,

@@ -8,8 +8,11 @@ import {
   busEntrance,
   isForBus,
 } from '../../../coordinator/probes/bus-entrance.ts';
+import { proveAddress } from '../../../coordinator/probes/seen-addresses.ts';
+import { connectBus } from '../../../shared/bus/nats.ts';
 import { closed } from '../../support/connections.ts';
 import { eventually } from '../../support/eventually.ts';
+import { testLog } from '../../support/network.ts';
 import { servicesHere } from '../../support/services.ts';
 
 const { websocket } = servicesHere().nats;
@@ -26,7 +29,11 @@ describe.runIf(websocket)('the way to the bus', () => {
       ...restServerOptions,
       http: { ...restServerOptions.http, shouldUpgradeCallback: isForBus },
     });
-    entrance = await busEntrance(web, { servers, ca: undefined });
+    entrance = await busEntrance(web, {
+      servers,
+      ca: undefined,
+      proven: (address) => proveAddress('key', address),
+    });
     web.get('/other', () => 'here');
     port = Number(new URL(await web.listen({ port: 0 })).port);
   };
@@ -86,6 +93,20 @@ describe.runIf(websocket)('the way to the bus', () => {
     expect(await greeting()).toMatch(/^INFO \{.*"auth_required":true/);
     const said = await talk(upgrade('/bus'));
     expect(said).toMatch(/^HTTP\/1\.1 101 [\s\S]+INFO \{[\s\S]+Authentication Timeout/);
+    expect(said).toContain(`\r\nantipode-address: ${proveAddress('key', '127.0.0.1')}\r\n`);
+  });
+
+  test('tells a probe where it comes from', async () => {
+    const { promise, resolve } = Promise.withResolvers<string | undefined>();
+    const bus = await connectBus({
+      url: `ws://127.0.0.1:${port}/bus`,
+      credentials: servicesHere().nats.identity.coordinatorCredentials,
+      name: 'probe',
+      log: testLog(),
+      onAddress: resolve,
+    });
+    expect(await promise).toBe(proveAddress('key', '127.0.0.1'));
+    await bus.close();
   });
 
   test('passes on nothing but a websocket for clients', async () => {
@@ -104,7 +125,7 @@ describe.runIf(websocket)('the way to the bus', () => {
     );
   });
 
-  test('answers another request that would like an upgrade as any', async () => {
+  test('answers a request for another upgrade like every other', async () => {
     const said = await talk(upgrade('/other').replace('Upgrade\r\n', 'Upgrade, close\r\n'));
     expect(said).toMatch(/^HTTP\/1\.1 200 OK[\s\S]+here$/);
   });
