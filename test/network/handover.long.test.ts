@@ -10,7 +10,7 @@ import { storedChecks, turnsBetween } from '../support/stored-checks.ts';
  * Europe, one of Asia that has monitors of its own, and two of an office.
  */
 describe('a fleet of five probes', () => {
-  const [interval_s, longest_s] = [2, 5];
+  const [interval_s, longest_s] = [2, 10];
   let network: Network;
   const fleet: { readonly made: MadeProbe; process: ChildProgram }[] = [];
   type Member = (typeof fleet)[number];
@@ -50,7 +50,7 @@ describe('a fleet of five probes', () => {
       const [row] = await network.sql<{ all: number }[]>`select count(*)::int as all from monitors`;
       const checks = await storedChecks(network.sql, { since });
       return new Set(checks.map(({ monitor }) => monitor)).size === row?.all;
-    });
+    }, 60_000);
 
   const end = async ({ process }: Member, signal: NodeJS.Signals = 'SIGTERM') => {
     process.signal(signal);
@@ -65,7 +65,7 @@ describe('a fleet of five probes', () => {
     await allCheckedSince(to + longest_s * 1_000);
     const { due, ...wrong } = await turnsBetween(network.sql, { from, to });
     expect(wrong).toEqual({ lost: [], twice: [] });
-    expect(due).toBeGreaterThan(50);
+    expect(due).toBeGreaterThan(20);
   };
 
   test.for([
