@@ -10,6 +10,7 @@ import {
   failureOf,
   isFailing,
   isOfLastDown,
+  newestOf,
   sideReach,
   tallyOf,
   together,
@@ -55,7 +56,7 @@ function confirmIfSeenByTwo(draft: Draft, incident: Incident, result: SeenResult
 
 /**
  * Rule 46: two places alone fail, not both are shown to be well, and most of the others pass,
- * or have not answered yet.
+ * or may still answer.
  */
 function areDoubted(
   draft: Draft,
@@ -66,25 +67,31 @@ function areDoubted(
   const { watched, clock } = draft.state;
   if (watched.kind === 'heartbeat') return false;
   if (isWell(second) && isWell(partner)) return false;
-  const { failing, passing } = tallyOf(draft, from);
+  const { failing } = tallyOf(draft, from);
   if (countApart(failing, draft.moment.network) > 2) return false;
-  const others = placesBut(draft, from, failing);
-  const passed = placesOf(
-    draft,
-    passing.filter(({ at }) => at >= incident.started_at),
-  );
-  const { matrix } = incident.progress;
   // A coordinator that takes over decides about the past: its time is that of the results, and
   // nobody may have been asked then.
   const isPast = handed_over || draft.moment.now - at > watched.timeout_ms + onTheWay;
-  const askedAt = isPast ? undefined : matrix?.asked_at;
-  const answersUntil =
-    (askedAt ?? incident.started_at + draft.reach.turn_ms) + watched.timeout_ms + lostAfter;
-  const mayAnswer = clock < answersUntil;
-  const isAwaited = (place: Place) =>
-    mayAnswer && !passed.includes(place) && (isPast || matrix?.waiting.includes(place) !== false);
-  const against = others.filter((place) => passed.includes(place) || isAwaited(place));
+  const { turn_ms } = draft.reach;
+  const { matrix } = incident.progress;
+  const asked_at = (isPast ? undefined : matrix?.asked_at) ?? incident.started_at + turn_ms;
+  const lostFrom = (heard_at: number): number => heard_at + watched.timeout_ms + lostAfter;
+  const others = placesBut(draft, from, failing);
+  const against = others.filter((place) => {
+    const passed_at = passedAt(draft, incident, place);
+    return (
+      clock < lostFrom(asked_at) ||
+      // Two turns may be over before it is known whether a place is lost.
+      (passed_at !== null && clock <= Math.max(lostFrom(passed_at), passed_at + 2 * turn_ms))
+    );
+  });
   return against.length > others.length / 2;
+}
+
+/** When this place began the pass that is the newest it has told of this incident's time. */
+function passedAt({ state }: Draft, incident: Incident, place: Place): number | null {
+  const view = newestOf(state.views, place, (from) => vantageOf(state.watched, from));
+  return view?.ok && view.at >= incident.started_at ? view.at : null;
 }
 
 /** Whether its probe passed most of its other targets when it failed here. */

@@ -277,6 +277,36 @@ describe('rule 46: two places fail and the others pass', () => {
     expect(confirmed(told)).toHaveLength(1);
   });
 
+  test('so is one that answers that it does not know', () => {
+    const told = story(three, { interval_ms: 10_000 });
+    told.fail('Asia', 10, sick);
+    const look = told.effects('look')[0]?.look ?? '';
+    told.result('unknown', 'Africa', 10.1, { look });
+    told.fail('Europe', 10.2, sick);
+    told.fail('Asia', 20, sick);
+    expect(confirmed(told)).toEqual([]);
+  });
+
+  test('a place that passed counts until it would be lost, however short its turns are', () => {
+    const told = story(three, { interval_ms: 1_000 });
+    told.fail('Asia', 10, sick);
+    told.pass('Africa', 10.1);
+    for (let second = 10.2; second < 50; second += 3) {
+      told.fail('Europe', second, sick);
+      told.pass('Africa', second + 1);
+      told.fail('Asia', second + 2, sick);
+    }
+    // It stands still for more than two turns.
+    for (let second = 51; second < 70; second += 3) {
+      told.fail('Europe', second, sick);
+      told.fail('Asia', second + 2, sick);
+    }
+    expect(confirmed(told)).toEqual([]);
+    told.fail('Asia', 79, sick);
+    told.fail('Europe', 80, sick);
+    expect(confirmed(told)).toHaveLength(1);
+  });
+
   test('a late result leaves a confirmation where it was told', () => {
     const told = story(three, { interval_ms: 10_000 });
     told.fail('Asia', 10, sick);

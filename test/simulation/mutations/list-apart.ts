@@ -25,7 +25,7 @@ export const apartMutations = [
   mutation(
     'places that have not answered yet are not waited for',
     'coordinator/core/outage.ts#areDoubted',
-    leftOut('isAwaited(place)'),
+    never('clock < lostFrom(asked_at)'),
     12,
   ),
   mutation(
