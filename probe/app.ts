@@ -223,6 +223,7 @@ async function openReach({ config, log, supervisor, folder, link, knowledge }: W
   const url = config.PROBE_NATS_URL ?? credentials.nats_url;
   const reachability = createReachability({
     anchors: knowledge.anchors,
+    proxy: config.PROBE_CHECKS_PROXY,
     busCounts: () => {
       const own = anchorOf(knowledge.baseUrl());
       return (
@@ -276,6 +277,7 @@ async function openChecking(parts: WithReach) {
         resolver: ownResolver,
         families,
         trust: createTrust(),
+        proxy: config.PROBE_CHECKS_PROXY,
       },
       https: {},
       dns: { sockets: udp, families },

@@ -4,6 +4,7 @@ import { ConfigurationFault, readEnvironment } from '../shared/base/env.ts';
 import { isPublicAddress } from '../shared/base/network.ts';
 import { type ProbeCredentials, parseProbeCredentials } from '../shared/bus/identity.ts';
 import { busEntryFields, probeBusAddress } from '../shared/bus/setup.ts';
+import { proxyAt } from './checks/connection/proxy.ts';
 import { unreadableRanges } from './checks/guard.ts';
 import { credentialsOf, type Identity, parseIdentity } from './joining/join.ts';
 
@@ -63,6 +64,8 @@ const variables = z.object({
   PROBE_NATS_CA: busEntryFields.ca.optional(),
   /** The autonomous system of its network, such as AS64500. */
   PROBE_ORIGIN_AS: originAs.optional(),
+  /** The proxy through which checks connect. Without it they never use one. */
+  PROBE_CHECKS_PROXY: readable(proxyAt).optional(),
   /** The proxy to the coordinators' address, and the hosts that need none; also in small letters. */
   HTTPS_PROXY: proxyAddress.optional(),
   https_proxy: proxyAddress.optional(),

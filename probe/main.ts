@@ -7,7 +7,7 @@ export function haveNewestZones(): Promise<void> {
   return useSystemZones(process.env).catch(tell);
 }
 
-/** Calls of the probe's own parts go through the proxy of the environment; checks never do. */
+/** Calls of the probe's own parts go through this proxy; checks never do. */
 export async function useProxy({ HTTPS_PROXY, https_proxy }: NodeJS.ProcessEnv): Promise<void> {
   if (HTTPS_PROXY || https_proxy) (await import('node:http')).setGlobalProxyFromEnv();
 }

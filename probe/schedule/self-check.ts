@@ -5,6 +5,7 @@ import { hostAndPort, hostIn } from '../../shared/checks/connection/config.ts';
 import { grpcEndpoint } from '../../shared/checks/grpc/config.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
 import type { Layer, Verdict } from '../../shared/checks/result.ts';
+import { type ChecksProxy, dialThrough } from '../checks/connection/proxy.ts';
 import type { Guard } from '../checks/guard.ts';
 import type { Pulse } from '../presence/clock.ts';
 
@@ -40,6 +41,8 @@ const recentMs = 60_000;
 
 export function createReachability(deps: {
   readonly anchors: () => readonly string[];
+  /** Where checks go through a proxy, only what it reaches vouches. */
+  readonly proxy?: ChecksProxy | undefined;
   /**
    * Whether the bus vouches too. It proves a way to the coordinator only, which may be next to the
    * probe, and does not replace anchors that the operator chose.
@@ -65,8 +68,9 @@ export function createReachability(deps: {
   /** Tries everything that may answer in parallel; settles with the first that connects. */
   const tryAll = (): Promise<DialOutcome> =>
     new Promise((resolve) => {
-      const attempts = deps.anchors().filter(isAnchor).map(tryAnchor);
-      if (deps.busCounts?.() ?? true) attempts.push(tryBus());
+      const anchors = deps.anchors().filter(isAnchor);
+      const attempts = anchors.map((anchor) => tryAnchor(anchor, deps.proxy));
+      if (!deps.proxy && (deps.busCounts?.() ?? true)) attempts.push(tryBus());
       for (const one of attempts)
         void one.then((answer) => answer === 'connected' && resolve(answer));
       void Promise.all(attempts).then((answers) =>
@@ -117,19 +121,19 @@ function isAnchor(text: string): boolean {
 }
 
 /** An anchor is "host:port"; an IPv6 address is in brackets. */
-function tryAnchor(anchor: string): Promise<DialOutcome> {
+function tryAnchor(anchor: string, proxy: ChecksProxy | undefined): Promise<DialOutcome> {
   return new Promise((resolve) => {
     const colon = anchor.lastIndexOf(':');
-    const socket = connect({
-      host: anchor.slice(0, colon).replace(/^\[|\]$/g, ''),
-      port: Number(anchor.slice(colon + 1)),
-    });
+    const host = anchor.slice(0, colon).replace(/^\[|\]$/g, '');
+    const port = Number(anchor.slice(colon + 1));
+    const socket = proxy
+      ? dialThrough(proxy, host, port, () => end('connected'))
+      : connect({ host, port }, () => end('connected'));
     const end = (answer: DialOutcome) => {
       socket.destroy();
       resolve(answer);
     };
     socket.setTimeout(timeoutMs, () => end('nothing'));
-    socket.once('connect', () => end('connected'));
     socket.once('error', (error: NodeJS.ErrnoException) =>
       end(error.code === 'ECONNREFUSED' ? 'refused' : 'nothing'),
     );

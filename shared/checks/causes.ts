@@ -28,6 +28,13 @@ const probeCauses = {
     layer: 'probe',
     sentence: ({ code }) => `The probe could not open a connection of its own (${code})`,
   },
+  probe_proxy: {
+    layer: 'probe',
+    sentence: ({ code }) =>
+      code === '407'
+        ? 'The proxy for checks wants a user and a password, or others (407)'
+        : `The proxy for checks ${/^\d/.test(String(code)) ? 'does not let this connection pass' : 'cannot be used'} (${code})`,
+  },
   probe_held_up: { layer: 'probe', sentence: () => 'The probe itself was held up' },
   probe_clock_wrong: {
     layer: 'probe',

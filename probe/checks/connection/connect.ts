@@ -7,6 +7,7 @@ import type { Guard } from '../guard.ts';
 import type { CheckDeadline } from '../limits.ts';
 import { type Families, interleave } from './lookup.ts';
 import { type AttemptSeen, isOwnSocketCode, ownCodes } from './observation.ts';
+import { type ChecksProxy, dialThrough } from './proxy.ts';
 import { readCertificateLazily, type Trust } from './trust.ts';
 
 /**
@@ -25,13 +26,16 @@ export type Securing = {
 /**
  * Opens a socket to a literal address. With TLS, one object does both and starts its handshake as
  * soon as it is connected. Adding TLS to an existing socket costs a twentieth of the whole check.
+ * `through`: a connection that a proxy has made to that address.
  */
 export function openSocket(
   address: string,
   port: number,
   securing: Securing | null,
   trust: Trust,
+  through?: Socket,
 ): Socket {
+  if (through) return securing ? secureSocket(through, securing, trust) : through;
   if (!securing) return connectTcp({ host: address, port, noDelay: true });
   const socket = connectTls({ host: address, port, ...tlsOptions(securing, trust) });
   socket.setNoDelay(true);
@@ -113,11 +117,15 @@ export function hasFamily(address: string, families: Families): boolean {
   return literal !== undefined && isLoopback(literal);
 }
 
+/** `through`: a connection to that address, if it is made already. */
+export type Open = (address: string, port: number, through?: Socket) => Socket;
+
 /**
  * Connects with `open` to the first address that answers. The guard judges each address in the same
  * turn in which its socket opens, and sockets open to literal addresses only: nothing can be
  * resolved in between. One address that is not public refuses all. Addresses of a family that the
  * machine lacks are skipped. `late`: further addresses, tried in turn with the rest as they come.
+ * Through a proxy all of this is the same, and it is asked for the literal address.
  *
  * The promise settles once: with a connection, a failure, or the deadline.
  */
@@ -127,7 +135,8 @@ export function connectFirst(
   guard: Guard,
   families: Families,
   deadline: CheckDeadline,
-  open: (address: string, port: number) => Socket,
+  open: Open,
+  proxy: ChecksProxy | undefined,
   late?: Promise<readonly string[]>,
 ): Promise<Connected> {
   return new Promise((resolve, reject) => {
@@ -181,7 +190,16 @@ export function connectFirst(
       const began = performance.now();
       const attempt: Attempt = { address, code: null, ms: 0 };
       attempts.push(attempt);
-      const socket = open(address, port);
+      const connected = (through?: Socket) => {
+        socket.off('error', failed);
+        if (over) return;
+        attempt.ms = performance.now() - began;
+        trying.delete(socket);
+        finish(through ? open(address, port, through) : socket, '');
+      };
+      const socket = proxy
+        ? dialThrough(proxy, address, port, () => connected(socket))
+        : open(address, port);
       trying.set(socket, { attempt, began });
       const failed = (error: unknown) => {
         attempt.code = codeOf(error, 'EUNKNOWN');
@@ -195,11 +213,7 @@ export function connectFirst(
       };
       socket.once('error', failed);
       // Runs before the handshake begins, which does not count as time to connect.
-      socket.prependOnceListener('connect', () => {
-        socket.off('error', failed);
-        attempt.ms = performance.now() - began;
-        finish(socket, '');
-      });
+      if (!proxy) socket.prependOnceListener('connect', () => connected());
       if (hasNext()) timer = setTimeout(tryNext, patience);
     };
 

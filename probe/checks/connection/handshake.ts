@@ -3,14 +3,9 @@ import { TLSSocket } from 'node:tls';
 import { codeOf } from '../../../shared/base/errors.ts';
 import type { CheckDeadline } from '../limits.ts';
 import type { CheckContext } from '../types.ts';
+import type { Open } from './connect.ts';
 import { type Failure, ownCodes, type TlsSeen } from './observation.ts';
-import {
-  type ConnectionDependencies,
-  type Endpoint,
-  type Open,
-  type Reached,
-  reach,
-} from './reach.ts';
+import { type ConnectionDependencies, type Endpoint, type Reached, reach } from './reach.ts';
 import { faultBeforeRefusal, type Trust, tlsSeen } from './trust.ts';
 
 /** What a handshake came to. The socket stays open only where there is no failure. */

@@ -21,10 +21,10 @@ export type Notes = (
   handshakes: readonly (TlsSeen | null)[],
 ) => Promise<Verdict>;
 
-export function createNotes({ families, trust }: ConnectionDependencies): Notes {
+export function createNotes(dependencies: ConnectionDependencies): Notes {
   const certificateOf = createCertificateNotes();
-  const tryAddresses = createTrial(families, trust);
-  const otherFamily = createFamilyWatch(families, tryAddresses);
+  const tryAddresses = createTrial(dependencies);
+  const otherFamily = createFamilyWatch(dependencies.families, tryAddresses);
   const otherAddresses = createAddressWatch(tryAddresses);
   return async (verdict, context, endpoint, seen, handshakes) => {
     if (verdict.outcome !== 'ok') return verdict;

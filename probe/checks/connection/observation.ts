@@ -39,8 +39,17 @@ export const ownCodes = {
  */
 const ownSocketCodes: readonly string[] = ['EMFILE', 'ENFILE', 'ENOBUFS', 'EADDRNOTAVAIL', 'EPERM'];
 
+/** Begins what a proxy of checks did in place of connecting: its status, or why it was not asked. */
+export const ofProxy = 'PROXY_';
+
+/** By these statuses a proxy says that it could not reach the target. */
+const targetOfProxy: readonly string[] = ['PROXY_502', 'PROXY_503', 'PROXY_504'];
+
+/** Whether nothing was sent to the target, because of this machine or of its proxy. */
 export function isOwnSocketCode(code: string): boolean {
-  return ownSocketCodes.includes(code);
+  return (
+    ownSocketCodes.includes(code) || (code.startsWith(ofProxy) && !targetOfProxy.includes(code))
+  );
 }
 
 export type CertificateSeen = {
@@ -107,7 +116,7 @@ export type ReachSeen = {
   readonly attempts: readonly AttemptSeen[];
   /**
    * The address on our side of the connection, as the target saw it if nothing translates it; null
-   * without a connection.
+   * without a connection, or through a proxy.
    */
   readonly outgoing: string | null;
 };

@@ -2,7 +2,7 @@ import { isIP, type Socket } from 'node:net';
 import type { Phases } from '../../../shared/checks/result.ts';
 import type { CheckDeadline } from '../limits.ts';
 import type { CheckContext } from '../types.ts';
-import { type Connected, connectFirst } from './connect.ts';
+import { type Connected, connectFirst, type Open } from './connect.ts';
 import {
   type Families,
   type IpFamily,
@@ -12,6 +12,7 @@ import {
   type OwnResolver,
 } from './lookup.ts';
 import { type Failure, ownCodes, type ReachSeen } from './observation.ts';
+import type { ChecksProxy } from './proxy.ts';
 import type { Trust } from './trust.ts';
 
 /** What a probe has for every kind of check that connects. */
@@ -20,6 +21,7 @@ export type ConnectionDependencies = {
   readonly resolver: Pick<OwnResolver, 'works'>;
   readonly families: () => Families;
   readonly trust: Trust;
+  readonly proxy?: ChecksProxy | undefined;
 };
 
 /** Where to connect: a host's name or literal address, without brackets. */
@@ -28,8 +30,6 @@ export type Endpoint = {
   readonly port: number;
   readonly ip_family: IpFamily;
 };
-
-export type Open = (address: string, port: number) => Socket;
 
 /** A connection to the server, or why there is none. */
 export type Reached = {
@@ -52,6 +52,7 @@ export async function reach(
   dependencies: ConnectionDependencies,
 ): Promise<Reached> {
   const { deadline, guard } = context;
+  const { families, proxy } = dependencies;
   const isName = isIP(host) === 0;
   const began = performance.now();
   const found = await findAddresses(host, ip_family, dependencies, context);
@@ -65,7 +66,7 @@ export async function reach(
     outgoing: null,
   };
   const connect = (open: Open, late?: Promise<readonly string[]>): Promise<Connected> =>
-    connectFirst(seen.addresses, port, guard, dependencies.families(), deadline, open, late);
+    connectFirst(seen.addresses, port, guard, families(), deadline, open, proxy, late);
   const failed = (at: number, failure: Reached['failure']): Reached => ({
     seen,
     phases,
@@ -86,7 +87,7 @@ export async function reach(
     addresses,
     attempts,
     unanswered: second && fault !== null ? second.type : null,
-    outgoing: socket?.localAddress ?? null,
+    outgoing: proxy ? null : (socket?.localAddress ?? null),
   };
   if (attempts.length > 0) phases = { ...phases, tcp: at - lookedUp };
   if (socket) return { seen, phases, socket, at, failure: null, connectAgain: connect };

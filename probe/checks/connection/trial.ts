@@ -3,9 +3,8 @@ import { hashOf } from '../../../shared/checks/assignment.ts';
 import { CheckDeadline } from '../limits.ts';
 import type { CheckContext } from '../types.ts';
 import { connectFirst, openSocket } from './connect.ts';
-import type { Families } from './lookup.ts';
 import { ownCodes } from './observation.ts';
-import type { Trust } from './trust.ts';
+import type { ConnectionDependencies } from './reach.ts';
 
 /**
  * Tries, after a check that passed, whether other addresses of its target take a connection too. The
@@ -41,7 +40,11 @@ export function isDue({ assignment: { monitor, interval_ms }, started_at }: Chec
 /** How long an address has to take a connection. */
 const patience = 2_000;
 
-export function createTrial(families: () => Families, trust: Trust): Trial {
+export function createTrial({
+  families,
+  trust,
+  proxy,
+}: Pick<ConnectionDependencies, 'families' | 'trust' | 'proxy'>): Trial {
   return async ({ deadline, guard }, addresses, port) => {
     const began = performance.now();
     if (deadline.isOver() || deadline.due - began < patience) return untried;
@@ -50,8 +53,15 @@ export function createTrial(families: () => Families, trust: Trust): Trial {
     deadline.listen(whole);
     own.listenInSteps();
     try {
-      const open = (address: string) => openSocket(address, port, null, trust);
-      const { socket, code } = await connectFirst(addresses, port, guard, families(), own, open);
+      const { socket, code } = await connectFirst(
+        addresses,
+        port,
+        guard,
+        families(),
+        own,
+        (address, port, through) => openSocket(address, port, null, trust, through),
+        proxy,
+      );
       socket?.destroy();
       // Ended by the check's own time, or because the probe stops: nothing is known.
       const isCut = code === ownCodes.deadline && performance.now() - began < patience - 50;

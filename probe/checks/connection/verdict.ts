@@ -2,7 +2,7 @@ import type { ConnectionCause } from '../../../shared/checks/connection/causes.t
 import type { FailOn } from '../../../shared/checks/connection/keys.ts';
 import type { Cause, Phases, Verdict } from '../../../shared/checks/result.ts';
 import { roundedPhases } from './evidence.ts';
-import { type Failure, isOwnSocketCode, ownCodes, type TlsSeen } from './observation.ts';
+import { type Failure, isOwnSocketCode, ofProxy, ownCodes, type TlsSeen } from './observation.ts';
 import { connectionWarnings, firstEnd, type WarningSettings } from './warnings.ts';
 
 /**
@@ -93,7 +93,9 @@ export function ownFault(
   addresses: readonly string[],
 ): Cause | undefined {
   if (phase === 'tcp' && isOwnSocketCode(code))
-    return { class: 'probe_no_socket', params: { code } };
+    return code.startsWith(ofProxy)
+      ? { class: 'probe_proxy', params: { code: code.slice(ofProxy.length) } }
+      : { class: 'probe_no_socket', params: { code } };
   switch (code) {
     case ownCodes.noFamily:
       return {

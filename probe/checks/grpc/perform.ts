@@ -6,7 +6,7 @@ import {
   grpcEndpoint,
   grpcSettings,
 } from '../../../shared/checks/grpc/config.ts';
-import { openSocket } from '../connection/connect.ts';
+import { type Open, openSocket } from '../connection/connect.ts';
 import { reachWithHandshake } from '../connection/handshake.ts';
 import {
   alpnHttp2,
@@ -19,7 +19,7 @@ import {
 } from '../connection/http2.ts';
 import { createNotes } from '../connection/notes.ts';
 import { ownCodes } from '../connection/observation.ts';
-import type { ConnectionDependencies, Open } from '../connection/reach.ts';
+import type { ConnectionDependencies } from '../connection/reach.ts';
 import { isSignedByOwner, userAgent } from '../https/perform.ts';
 import { type CheckDeadline, GrowingBytes } from '../limits.ts';
 import type { Check, CheckContext } from '../types.ts';
@@ -42,12 +42,13 @@ export function createGrpcCheck(dependencies: ConnectionDependencies): Check {
     const { verify_tls: verify, client_certificate: client, ip_family } = settings;
     const opening =
       (isHybrid: boolean): Open =>
-      (address, port) =>
+      (address, port, through) =>
         openSocket(
           address,
           port,
           target.isSecure ? { host, verify, isHybrid, alpn: alpnHttp2, client } : null,
           trust,
+          through,
         );
     const endpoint = { host: target.host, port: target.port, ip_family };
     const certified = { host, verify, trust };

@@ -365,12 +365,13 @@ async function performHop(
   const isSecure = request.url.protocol === 'https:';
   const endpoint = endpointOf(request.url, settings);
   const asked = endpoint.host.replace(/\.$/, '');
-  const opening: Opening = (isHybrid, alpn) => (address, port) =>
+  const opening: Opening = (isHybrid, alpn) => (address, port, through) =>
     openSocket(
       address,
       port,
       isSecure ? { host: asked, verify: settings.verify_tls, isHybrid, alpn, client } : null,
       trust,
+      through,
     );
   const client = request.trusted ? settings.client_certificate : null;
   const began = performance.now();

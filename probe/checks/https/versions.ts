@@ -1,9 +1,10 @@
 import type { Socket } from 'node:net';
 import { createRecentCache } from '../../../shared/base/async.ts';
+import type { Open } from '../connection/connect.ts';
 import { isHttp2 } from '../connection/frames.ts';
 import { alpnHttp2 } from '../connection/http2.ts';
 import { ownCodes } from '../connection/observation.ts';
-import type { Open, Reached } from '../connection/reach.ts';
+import type { Reached } from '../connection/reach.ts';
 import { isRefusedProtocol } from '../connection/response.ts';
 import type { CheckDeadline } from '../limits.ts';
 import { type Exchanged, type ExchangeRequest, exchange } from './exchange.ts';

@@ -2,7 +2,13 @@ import type { Socket } from 'node:net';
 import { hostAndPort } from '../../../shared/checks/connection/config.ts';
 import { type TcpSettings, tcpSettings } from '../../../shared/checks/tcp/config.ts';
 import type { Upgrade } from '../../../shared/checks/tcp/keys.ts';
-import { closeSocket, openSocket, type Securing, secureSocket } from '../connection/connect.ts';
+import {
+  closeSocket,
+  type Open,
+  openSocket,
+  type Securing,
+  secureSocket,
+} from '../connection/connect.ts';
 import {
   type Certified,
   type Connection,
@@ -11,7 +17,7 @@ import {
 } from '../connection/handshake.ts';
 import { createNotes } from '../connection/notes.ts';
 import { ownCodes, type TlsSeen } from '../connection/observation.ts';
-import type { ConnectionDependencies, Endpoint, Open } from '../connection/reach.ts';
+import type { ConnectionDependencies, Endpoint } from '../connection/reach.ts';
 import type { Check, CheckContext } from '../types.ts';
 import { type Exchange, greetings, type Reader, upgrading } from './greetings.ts';
 import { judgeTcp, type TcpFailure, type TcpObservation, type TcpPhase } from './verdict.ts';
@@ -92,12 +98,13 @@ function connect(
   const alpn = banner === 'postgres' ? { alpn: postgresAlpn } : {};
   const opening =
     (isHybrid: boolean): Open =>
-    (address, port) =>
+    (address, port, through) =>
       openSocket(
         address,
         port,
         tls === 'implicit' ? { host, verify, isHybrid, ...alpn } : null,
         trust,
+        through,
       );
   return reachWithHandshake(endpoint, opening, { host, verify, trust }, context, dependencies);
 }

@@ -1,9 +1,9 @@
 import { hostAndPort } from '../../../shared/checks/connection/config.ts';
 import { tlsSettings } from '../../../shared/checks/tls/config.ts';
-import { openSocket } from '../connection/connect.ts';
+import { type Open, openSocket } from '../connection/connect.ts';
 import { reachWithHandshake } from '../connection/handshake.ts';
 import { createNotes } from '../connection/notes.ts';
-import type { ConnectionDependencies, Open } from '../connection/reach.ts';
+import type { ConnectionDependencies } from '../connection/reach.ts';
 import type { Check } from '../types.ts';
 import { judgeTls, type TlsObservation } from './verdict.ts';
 
@@ -23,8 +23,8 @@ export function createTlsCheck(dependencies: ConnectionDependencies): Check {
     const verify = settings.verify_tls && settings.min_version >= '1.2';
     const opening =
       (isHybrid: boolean): Open =>
-      (address, port) =>
-        openSocket(address, port, { host, verify, isHybrid }, trust);
+      (address, port, through) =>
+        openSocket(address, port, { host, verify, isHybrid }, trust, through);
     const endpoint = { ...target, ip_family: settings.ip_family };
     const certified = { host, verify: settings.verify_tls, trust };
     const { reached, socket, tls, tls_ms, failure } = await reachWithHandshake(

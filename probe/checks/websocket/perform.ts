@@ -3,10 +3,10 @@ import {
   websocketSettings,
   websocketUrl,
 } from '../../../shared/checks/websocket/config.ts';
-import { openSocket } from '../connection/connect.ts';
+import { type Open, openSocket } from '../connection/connect.ts';
 import { reachWithHandshake } from '../connection/handshake.ts';
 import { createNotes } from '../connection/notes.ts';
-import type { ConnectionDependencies, Endpoint, Open } from '../connection/reach.ts';
+import type { ConnectionDependencies, Endpoint } from '../connection/reach.ts';
 import { authorityOf, isSignedByOwner, userAgent } from '../https/perform.ts';
 import type { Check, CheckContext } from '../types.ts';
 import { converse } from './exchange.ts';
@@ -39,8 +39,14 @@ export function createWebsocketCheck(dependencies: ConnectionDependencies): Chec
     const verify = settings.verify_tls;
     const opening =
       (isHybrid: boolean): Open =>
-      (address, port) =>
-        openSocket(address, port, isSecure ? { host, verify, isHybrid, alpn } : null, trust);
+      (address, port, through) =>
+        openSocket(
+          address,
+          port,
+          isSecure ? { host, verify, isHybrid, alpn } : null,
+          trust,
+          through,
+        );
     const certified = { host, verify, trust };
     const { reached, socket, tls, tls_ms, failure } = await reachWithHandshake(
       endpoint,

@@ -7,6 +7,7 @@ import {
   type OwnResolver,
   ownFamilies,
 } from '../../../probe/checks/connection/lookup.ts';
+import type { ChecksProxy } from '../../../probe/checks/connection/proxy.ts';
 import { createTrust } from '../../../probe/checks/connection/trust.ts';
 import { createDnsCheck, type DnsDependencies } from '../../../probe/checks/dns/perform.ts';
 import { createUdpSockets, type UdpSockets } from '../../../probe/checks/dns/sockets.ts';
@@ -137,6 +138,7 @@ export type CheckerOptions = {
   readonly families?: Families;
   readonly guard?: Guard;
   readonly memory?: BodyMemory;
+  readonly proxy?: ChecksProxy;
   /** Signs its requests, as a public probe does. */
   readonly sign?: RequestSigner;
 };
@@ -164,6 +166,7 @@ export const checkerOf = (kind: keyof typeof byKind, options: CheckerOptions = {
     resolver: options.resolver ?? { works: async () => true },
     families,
     trust: createTrust(options.authorities),
+    proxy: options.proxy,
     ...(options.memory ? { memory: options.memory } : {}),
   });
   const guard =

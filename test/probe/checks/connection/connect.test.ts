@@ -30,6 +30,7 @@ describe('a connection', () => {
         { 4: true, 6: true },
         deadlineIn(5_000),
         (address) => failing(codes[address] ?? ''),
+        undefined,
       );
     const both = { '127.0.0.1': 'EMFILE', '127.0.0.2': 'ECONNREFUSED' };
     expect(await connect(both)).toMatchObject({ code: 'ECONNREFUSED' });
@@ -46,6 +47,7 @@ describe('a connection', () => {
       { 4: true, 6: true },
       deadlineIn(5_000),
       (host, port) => (host === '127.0.0.2' ? silent : connectTcp({ host, port })),
+      undefined,
     );
     expect(attempts).toMatchObject([
       { address: '127.0.0.2', code: 'UNANSWERED' },
