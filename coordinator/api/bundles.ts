@@ -30,7 +30,7 @@ const probeHead = [
 ].join('\n');
 
 /** zod contains its messages in fifty languages, of which we use one: a third of the file. */
-const withoutOtherLanguages: Plugin = {
+export const withoutOtherLanguages: Plugin = {
   name: 'without other languages',
   setup: ({ onResolve, onLoad }) => {
     onResolve({ filter: /\/locales\/index\.js$/ }, ({ path, importer }) =>

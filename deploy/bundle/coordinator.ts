@@ -5,7 +5,11 @@
  */
 import { join, resolve } from 'node:path';
 import { type BuildOptions, build, type Plugin } from 'esbuild';
-import { bundleDownload, downloadNames } from '../../coordinator/api/bundles.ts';
+import {
+  bundleDownload,
+  downloadNames,
+  withoutOtherLanguages,
+} from '../../coordinator/api/bundles.ts';
 import { migrationNames, migrationText } from '../../coordinator/database/migration-files.ts';
 import { styleText } from '../../coordinator/status-pages/public/style.ts';
 import { builtFiles, drawingNames, fileBytes } from '../../coordinator/web/asset-files.ts';
@@ -45,15 +49,17 @@ const head = [
 
 /** A thread that is started from its text cannot be a module. */
 export function bundleImportThread(): Promise<string> {
-  return bundled('coordinator/imports/thread.ts', { format: 'cjs' });
+  return bundled('coordinator/imports/thread.ts', {
+    format: 'cjs',
+    plugins: [withoutOtherLanguages],
+  });
 }
 
-const root = resolve(import.meta.dirname, '../..');
+export const root = resolve(import.meta.dirname, '../..');
 
-async function bundled(entry: string, own: BuildOptions): Promise<string> {
+/** @param own beside what every bundle has. */
+export async function bundled(entry: string, own: BuildOptions): Promise<string> {
   const { outputFiles } = await build({
-    absWorkingDir: root,
-    entryPoints: [join(root, entry)],
     bundle: true,
     platform: 'node',
     // Compiles to syntax that an older Node can parse, so the version check at the head runs.
@@ -65,6 +71,8 @@ async function bundled(entry: string, own: BuildOptions): Promise<string> {
     legalComments: 'inline',
     logLevel: 'silent',
     ...own,
+    absWorkingDir: root,
+    entryPoints: [join(root, entry)],
     write: false,
   });
   const text = outputFiles[0]?.text;
@@ -72,19 +80,27 @@ async function bundled(entry: string, own: BuildOptions): Promise<string> {
   return text;
 }
 
-export async function bundleCoordinator(): Promise<string> {
-  return bundled('coordinator/main.ts', {
+/** @param more instead of modules of the checkout, by their paths in it. */
+export async function bundleCoordinator(
+  entry = 'coordinator/main.ts',
+  more: ReadonlyMap<string, string> = new Map(),
+): Promise<string> {
+  return bundled(entry, {
     format: 'esm',
     banner: { js: head },
-    plugins: [requiredOfNode, inTheirPlaces(await inPlaces())],
+    plugins: [
+      requiredOfNode,
+      withoutOtherLanguages,
+      inTheirPlaces(new Map([...(await inPlaces()), ...more])),
+    ],
   });
 }
 
-function inTheirPlaces(places: ReadonlyMap<string, string>): Plugin {
+export function inTheirPlaces(places: ReadonlyMap<string, string>): Plugin {
   return {
     name: 'in their places',
     setup: ({ onLoad }) => {
-      onLoad({ filter: /\.ts$/ }, ({ path }) => {
+      onLoad({ filter: /\.(?:ts|mjs)$/ }, ({ path }) => {
         const contents = places.get(path.slice(root.length + 1));
         return contents === undefined ? undefined : { contents, loader: 'js', resolveDir: root };
       });

@@ -1,20 +1,26 @@
-/** `npm run bundle -- FOLDER`: the files of a release, one per program, with their checksums. */
+/**
+ * `npm run bundle -- FOLDER`: the files of a release, one per program and the package of all, with
+ * their checksums.
+ */
 import { createHash } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { bundleDownload, downloadNames } from '../../coordinator/api/bundles.ts';
 import { bundleCoordinator } from './coordinator.ts';
+import { packageName, packPackage } from './package.ts';
 
 /** Checksums as `sha256sum -c` reads them. */
-export function sumsOf(files: ReadonlyMap<string, string>): string {
+export function sumsOf(files: ReadonlyMap<string, string | Uint8Array>): string {
   return [...files]
     .map(([name, text]) => `${createHash('sha256').update(text).digest('hex')}  ${name}\n`)
     .join('');
 }
 
-export async function bundles(): Promise<ReadonlyMap<string, string>> {
-  const made = new Map([['antipode-coordinator.mjs', await bundleCoordinator()]]);
+export async function bundles(): Promise<ReadonlyMap<string, string | Uint8Array>> {
+  const made = new Map<string, string | Uint8Array>();
+  made.set('antipode-coordinator.mjs', await bundleCoordinator());
   for (const name of downloadNames) made.set(name, await bundleDownload(name));
+  made.set(packageName, await packPackage());
   return made;
 }
 

@@ -22,26 +22,19 @@ import {
   createBusIdentity,
 } from '../../shared/bus/identity.ts';
 import { busFields } from '../../shared/bus/setup.ts';
-import { homeOf, projectFolder, wantedCache } from '../node/places.mjs';
+import { homeOf, programs } from '../node/layout.mjs';
+import { localFile, projectFolder, wantedCache } from '../node/places.mjs';
 
 /**
  * Where `npm start` keeps files: the home (data, secrets), and the cache (what was fetched or
  * copied and can be fetched again).
  */
 
-export { homeOf, projectFolder };
+export { homeOf, localFile, projectFolder };
 
 type Environment = { readonly [name: string]: string | undefined };
 
 export const isRoot = process.getuid?.() === 0;
-
-/**
- * Where `npm start` writes the address and a token of the local service for programs, readable by
- * the owner only.
- */
-export function localFile(home: string): string {
-  return join(home, 'local.json');
-}
 
 /** Made by root, it lets others pass: Postgres runs as another user below it. */
 export function openHome(env: Environment): string {
@@ -115,7 +108,11 @@ export function environmentFile(home: string): string {
   return join(home, 'environment.json');
 }
 
-export const coordinatorMain = join(projectFolder, 'coordinator/main.ts');
+/** What Node is told to run one of our programs: its file, and the program's first words. */
+export function commandOf(name: keyof typeof programs): readonly [file: string, ...string[]] {
+  const [file, ...words] = programs[name];
+  return [join(projectFolder, file), ...words];
+}
 
 /**
  * The environments of the launcher's processes: what they need of ours, and of the user's only what
@@ -282,9 +279,7 @@ export const sites = [
   { name: 'Singapore', continent: 'Asia' },
 ] as const;
 
-export type SiteName = (typeof sites)[number]['name'];
-
-const siteNames = z.enum(['Frankfurt', 'Virginia', 'Singapore']);
+export type Site = (typeof sites)[number];
 
 /**
  * What the first start made in a database so far: an organisation, its owner, a token, and the
@@ -295,7 +290,7 @@ export const madeShape = z.object({
   owner: z.object({ email: z.string(), password: z.string() }).optional(),
   apiToken: z.string().optional(),
   /** The credentials of each probe. */
-  probes: z.partialRecord(siteNames, z.string()),
+  probes: z.record(z.string(), z.string()),
 });
 
 export type FirstStartRecord = z.infer<typeof madeShape>;
@@ -311,7 +306,7 @@ const stateShape = z.object({
       postgres: z.number(),
       nats: z.number(),
       websocket: z.number(),
-      ears: z.partialRecord(siteNames, z.number()),
+      ears: z.record(z.string(), z.number()),
     })
     .partial(),
   /** For each pair of database and bus with which this home was started. */
@@ -404,10 +399,17 @@ const variables = z.object({
   NATS_OPERATOR_SEED: busFields.NATS_OPERATOR_SEED.optional(),
   NATS_SYSTEM_CREDENTIALS: busFields.NATS_SYSTEM_CREDENTIALS.optional(),
   NATS_CA: busFields.NATS_CA,
+  NATS_SERVER: z.string().optional(),
   SECRET_KEY: z.string().min(32, 'must have at least 32 characters').optional(),
   SECRET_KEY_PREVIOUS: z.string().min(32, 'must have at least 32 characters').optional(),
   PROBE_ALLOW_CIDRS: z.string().optional(),
   SIGN_UP: z.enum(['open', 'invited']).default('invited'),
+  ANTIPODE_PLACES: z.coerce
+    .number()
+    .int('must be a whole number')
+    .min(1)
+    .max(sites.length)
+    .default(sites.length),
 });
 
 /**
@@ -423,9 +425,13 @@ export type Settings = {
   /** The user's own bus instead of the embedded one. */
   readonly bus: BusEnvironment | undefined;
   readonly busAuthority: string | undefined;
+  /** The program of the embedded bus, or a folder that has it. */
+  readonly natsServer: string | undefined;
   readonly secretKey: string | undefined;
   readonly previousKey: string | undefined;
   readonly isSignUpOpen: boolean;
+  /** At how many places it has a probe of its own. */
+  readonly places: number;
   /** What its probes may reach beyond public addresses; undefined: the user's own networks. */
   readonly allowCidrs: string | undefined;
 };
@@ -449,9 +455,11 @@ export function readSettings(environment: Readonly<Record<string, string | undef
         ? z.record(z.enum(busVariables), z.string()).parse(bus)
         : undefined,
     busAuthority: read.NATS_CA,
+    natsServer: read.NATS_SERVER,
     secretKey: read.SECRET_KEY,
     previousKey: read.SECRET_KEY_PREVIOUS,
     isSignUpOpen,
+    places: read.ANTIPODE_PLACES,
     // Where anyone may sign up, another user's check could read the internal network.
     allowCidrs: read.PROBE_ALLOW_CIDRS ?? (isSignUpOpen ? '' : undefined),
   };

@@ -6,8 +6,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import { ConfigurationFault } from '../../shared/base/env.ts';
 import { busPath } from '../../shared/bus/websocket.ts';
+import { typed } from '../node/layout.mjs';
 import {
-  coordinatorMain,
+  commandOf,
   environmentFile,
   type FirstStartRecord,
   freePort,
@@ -25,7 +26,7 @@ import {
   readJson,
   readSettings,
   type Settings,
-  type SiteName,
+  type Site,
   signUpEnvironment,
   sites,
   writeJson,
@@ -104,6 +105,7 @@ type Started = {
   readonly signInUrl: string;
   readonly network: Network;
   readonly services: LocalServices;
+  readonly sites: readonly Site[];
 };
 
 async function startAll({
@@ -121,12 +123,15 @@ async function startAll({
   const faults = await faultsOfOwnDependencies(settings);
   if (faults.length > 0) throw new ConfigurationFault(faults);
   const port = await choosePort(settings, state);
-  const receivers = await choosePingReceivers(state);
-  Object.assign(state.ports, { http: port, ears: receivers });
+  // What it once made it keeps: a probe that is missing would be an alarm.
+  const made = Object.values(state.made).map(({ probes }) => Object.keys(probes).length);
+  const here = sites.slice(0, Math.max(settings.places, ...made));
+  const receivers = await choosePingReceivers(here, state);
+  Object.assign(state.ports, { http: port, ears: Object.fromEntries(receivers) });
   keepState(home, state);
   // Where each probe receives pings, besides the base URL: the addresses last as long as their
   // ports are free.
-  const addresses = sites.map(({ name }) => [name, `http://127.0.0.1:${receivers[name]}`] as const);
+  const addresses = [...receivers].map(([name, own]) => [name, `http://127.0.0.1:${own}`]);
   writeJson(join(home, 'heartbeat-urls.json'), Object.fromEntries(addresses));
   say('starting the database and the bus');
   const services = await startLocalServices(
@@ -151,12 +156,16 @@ async function startAll({
   };
   writeJson(environmentFile(home), ours);
   const common = inherited(environment, cache);
-  const startNode = (name: string, main: string, env: Readonly<Record<string, string>>): void => {
+  const startNode = (
+    name: string,
+    program: 'coordinator' | 'probe',
+    env: Readonly<Record<string, string>>,
+  ): void => {
     const log = join(logs, `${name}.log`);
     const command = {
       name,
       file: process.execPath,
-      args: [main],
+      args: commandOf(program),
       cwd: projectFolder,
       env,
       stopSignal: 'SIGTERM',
@@ -166,7 +175,7 @@ async function startAll({
     processes.start(command).catch(() => undefined);
   };
   const startCoordinator = (): void =>
-    startNode('coordinator', coordinatorMain, { ...common, ...ours });
+    startNode('coordinator', 'coordinator', { ...common, ...ours });
   // It takes longest, so it starts at once on a database that is certainly ours. A refused start
   // must not touch the user's own database.
   const isOwnDatabase = settings.databaseUrl !== undefined;
@@ -174,9 +183,9 @@ async function startAll({
   const key = networkKey(services, settings);
   const known = state.made[key] ?? { probes: {} };
   if (known.apiToken === undefined)
-    say('making a local organisation, an owner with a token, and three probes');
+    say('making a local organisation, an owner with a token, and its probes');
   const { network, signInUrl } = await setUp(
-    { environment: ours, isOwnDatabase, known },
+    { environment: ours, isOwnDatabase, known, sites: [...here] },
     { ...common, ...ours },
     stop,
     (made) => {
@@ -190,27 +199,29 @@ async function startAll({
       say(
         'anyone may sign up here (SIGN_UP=open): checks reach public addresses only; PROBE_ALLOW_CIDRS opens more',
       );
-    for (const { name } of sites) {
+    for (const [name, receiverPort] of receivers) {
+      const credentials = network.probes[name];
+      if (credentials === undefined) throw new Error(`${name} has no credentials`);
       const seat = {
         home,
         name,
-        credentials: network.probes[name],
+        credentials,
         natsUrl:
           services.websocket === undefined
             ? services.bus.NATS_URL
             : `${direct.replace('http', 'ws')}${busPath}`,
-        receiverPort: receivers[name],
+        receiverPort,
       };
       mkdirSync(join(home, 'probes', name), { recursive: true, mode: 0o700 });
       startNode(
         name,
-        join(projectFolder, 'probe/main.ts'),
+        'probe',
         probeEnvironment(common, { ...seat, allowCidrs: settings.allowCidrs }),
       );
     }
-    await awaitNetwork(direct, stop, say);
+    await awaitNetwork(direct, here, stop, say);
   }
-  return { base, signInUrl, network, services };
+  return { base, signInUrl, network, services, sites: here };
 }
 
 /**
@@ -243,13 +254,15 @@ async function choosePort(settings: Settings, state: HomeState): Promise<number>
   return settings.port === 0 ? await freePort(state.ports.http) : settings.port;
 }
 
-async function choosePingReceivers(state: HomeState): Promise<Record<SiteName, number>> {
-  const [Frankfurt, Virginia, Singapore] = await Promise.all(
-    sites.map(({ name }) => freePort(state.ports.ears?.[name])),
+/** Where each probe receives pings: the same port as before, while it is free. */
+async function choosePingReceivers(
+  here: readonly Site[],
+  state: HomeState,
+): Promise<ReadonlyMap<string, number>> {
+  const ports = here.map(
+    async ({ name }) => [name, await freePort(state.ports.ears?.[name])] as const,
   );
-  if (Frankfurt === undefined || Virginia === undefined || Singapore === undefined)
-    throw new Error('a site without a port');
-  return { Frankfurt, Virginia, Singapore };
+  return new Map(await Promise.all(ports));
 }
 
 /**
@@ -264,12 +277,12 @@ function networkKey({ databaseUrl, bus }: LocalServices, settings: Settings): st
     .slice(0, 16);
 }
 
-/** A local organisation's owner with a read-write token, and the three probes. */
+/** A local organisation's owner with a read-write token, and the credentials of each probe. */
 type Network = {
   readonly email: string;
   readonly password: string;
   readonly apiToken: string;
-  readonly probes: Readonly<Record<SiteName, string>>;
+  readonly probes: Readonly<Record<string, string>>;
 };
 
 /** Has `setup.ts` make what is missing. `keep` is called after each step with everything made. */
@@ -279,7 +292,8 @@ async function setUp(
   signal: AbortSignal,
   keep: (made: FirstStartRecord) => void,
 ) {
-  const child = fork(join(import.meta.dirname, 'setup.ts'), {
+  const [file, ...words] = commandOf('setup');
+  const child = fork(file, words, {
     env,
     cwd: projectFolder,
     execArgv: [],
@@ -302,23 +316,24 @@ async function setUp(
   await new Promise<void>((resolve) =>
     child.on('close', () => resolve()).on('error', () => resolve()),
   );
-  const {
-    owner,
-    apiToken,
-    probes: { Frankfurt, Virginia, Singapore },
-  } = made;
-  if (!owner || !apiToken || !Frankfurt || !Virginia || !Singapore || signInUrl === undefined)
+  const { owner, apiToken, probes } = made;
+  if (!owner || !apiToken || signInUrl === undefined)
     throw new Error(`the first start failed: ${complaint.trim()}`);
-  return { signInUrl, network: { ...owner, apiToken, probes: { Frankfurt, Virginia, Singapore } } };
+  return { signInUrl, network: { ...owner, apiToken, probes } };
 }
 
 const waitsForAll = 'waiting for the coordinator and the probes';
 
-async function awaitNetwork(base: string, stop: AbortSignal, say: Say): Promise<void> {
+async function awaitNetwork(
+  base: string,
+  here: readonly Site[],
+  stop: AbortSignal,
+  say: Say,
+): Promise<void> {
   const deadline = performance.now() + readyWithinMs;
   let told = '';
   while (!stop.aborted) {
-    const line = await lackOf(base);
+    const line = await lackOf(base, here);
     if (line === undefined) return;
     if (line !== told) say(line);
     told = line;
@@ -334,13 +349,13 @@ const healthShape = z.object({
 });
 
 /** What the start still waits for, in a line; undefined once the whole service is healthy. */
-async function lackOf(base: string): Promise<string | undefined> {
+async function lackOf(base: string, here: readonly Site[]): Promise<string | undefined> {
   try {
     const answer = await fetch(`${base}/health`, { signal: AbortSignal.timeout(2_000) });
     const { why, parts } = healthShape.parse(await answer.json());
     const present = parts.probes.filter((probe) => probe.present).map(({ name }) => name);
-    const missing = sites.filter(({ name }) => !present.includes(name)).map(({ name }) => name);
-    if (missing.length === sites.length) return waitsForAll;
+    const missing = here.filter(({ name }) => !present.includes(name)).map(({ name }) => name);
+    if (missing.length === here.length) return waitsForAll;
     if (missing.length > 0) return `waiting for ${missing.join(', ')}`;
     return why.length === 0 ? undefined : `not healthy yet: ${why.join(' ')}`;
   } catch {
@@ -349,7 +364,10 @@ async function lackOf(base: string): Promise<string | undefined> {
 }
 
 /** `local.json`: what programs need to know; it exists only while the service is ready. */
-function describe({ base, signInUrl, network, services }: Started, { pid }: Processes) {
+function describe(
+  { base, signInUrl, network, services, sites: here }: Started,
+  { pid }: Processes,
+) {
   return {
     base_url: base,
     sign_in_url: signInUrl,
@@ -364,7 +382,7 @@ function describe({ base, signInUrl, network, services }: Started, { pid }: Proc
       coordinator: pid('coordinator'),
       nats: pid('nats'),
       postgres: pid('postgres'),
-      probes: Object.fromEntries(sites.map(({ name }) => [name, pid(name)])),
+      probes: Object.fromEntries(here.map(({ name }) => [name, pid(name)])),
     },
   };
 }
@@ -379,8 +397,8 @@ function readyText({ base, signInUrl, network }: Started, file: string, tookMs: 
   docs    ${base}/docs
   try     in a second terminal, here; the outage is confirmed within seconds of the second line:
           node -e "require('http').createServer((_, answer) => answer.end('up')).listen(9123)" &
-          npx antipode monitors create --type https --target http://127.0.0.1:9123/ --name Demo --interval-s 10
-          sleep 15; kill %1; sleep 15; npx antipode incidents list
+          ${typed} monitors create --type https --target http://127.0.0.1:9123/ --name Demo --interval-s 10
+          sleep 15; kill %1; sleep 15; ${typed} incidents list
 
   Ctrl-C stops it. The same for programs: ${file}
 `;

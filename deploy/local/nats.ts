@@ -19,8 +19,8 @@ import { isPostgresReady, preparePostgres } from './postgres.ts';
 import type { Command, Processes } from './processes.ts';
 
 /**
- * Finds a nats-server on the machine, or obtains one once into the cache: the official release,
- * else the machine's own Debian mirror.
+ * Finds a nats-server: the named one, one on the machine, or one that is fetched once into the
+ * cache: the official release, else from the machine's own Debian mirror.
  */
 
 export type NatsBinary = {
@@ -33,28 +33,36 @@ export type NatsBinary = {
  * that version. Linux only: no such sum was at hand for other systems.
  */
 const release = {
-  version: '2.11.6',
+  version: '2.14.1',
   sums: {
     x64: {
       name: 'amd64',
-      sha256: '5e5272dd1bdb8da020aedc8cf883fb26c128441809a992f156e0b1ccb28ac5b7',
+      sha256: '4638c389af67d4c747f5b3e6a9d363bfe8f6b86de37d7c4ee3a36b283a5c2ce2',
     },
     arm64: {
       name: 'arm64',
-      sha256: '4fe3c40bddc58e31012f55865df0dcd24012995d2893a4d64a0ae5cb147d7a36',
+      sha256: '0bdd20ad850e66a484dcb126f6ce610079520b56d9e8518d099e0864ab8171a1',
     },
   },
 } as const;
 
 /**
  * @param say told what takes long, in a line each.
+ * @param named the file, or a folder that has it, that the user names: no other is taken.
  * @throws one message that says what to install, when no way worked.
  */
 export async function obtainNatsServer(
   cache: string,
   path: string,
   say: (line: string) => void,
+  named?: string,
 ): Promise<NatsBinary> {
+  if (named !== undefined) {
+    const found = await firstRecent([named, join(named, 'nats-server')]);
+    if (found === undefined)
+      throw new Error(`NATS_SERVER: ${named} is no nats-server of 2.10 or newer that runs here`);
+    return found;
+  }
   const there = (await onMachine(path)) ?? (await inCache(cache));
   if (there !== undefined) return there;
   const ways = [
@@ -80,7 +88,7 @@ export async function obtainNatsServer(
   }
   throw new Error(
     `no nats-server 2.10 or newer could be found or fetched (${faults.join('; ')}). Install it (Debian: apt-get install nats-server; ` +
-      'macOS: brew install nats-server; else github.com/nats-io/nats-server/releases) and start again, or name a running one with NATS_URL.',
+      'macOS: brew install nats-server; else github.com/nats-io/nats-server/releases) and start again, or name its file with NATS_SERVER, or a running one with NATS_URL.',
   );
 }
 
@@ -383,7 +391,7 @@ async function startNats(
   { home, cache, logs, settings, state, processes, say }: Ground,
   path: string,
 ): Promise<Omit<LocalServices, 'databaseUrl'>> {
-  const binary = await obtainNatsServer(cache, path, say);
+  const binary = await obtainNatsServer(cache, path, say, settings.natsServer);
   const port = await freePort(state.ports.nats);
   const websocketPort = await freePort(state.ports.websocket);
   Object.assign(state.ports, { nats: port, websocket: websocketPort });

@@ -5,20 +5,17 @@
 import { spawn } from 'node:child_process';
 import { z } from 'zod';
 import { isAlone, understand } from '../../coordinator/operator/command-line.ts';
-import {
-  coordinatorMain,
-  environmentFile,
-  lockHome,
-  openHome,
-  projectFolder,
-  readJson,
-} from './home.ts';
+import { commandOf, environmentFile, lockHome, openHome, projectFolder, readJson } from './home.ts';
 
-const command = spawn(process.execPath, [coordinatorMain, 'operator', ...process.argv.slice(2)], {
-  env: surroundings(),
-  cwd: projectFolder,
-  stdio: 'inherit',
-});
+const command = spawn(
+  process.execPath,
+  [...commandOf('coordinator'), 'operator', ...process.argv.slice(2)],
+  {
+    env: surroundings(),
+    cwd: projectFolder,
+    stdio: 'inherit',
+  },
+);
 
 function surroundings(): Record<string, string | undefined> {
   if (process.env.DATABASE_URL || process.env.DATABASE_URL_FILE) return process.env;

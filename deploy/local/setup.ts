@@ -18,10 +18,11 @@ import { createProbe, listAllProbes, rotateProbe } from '../../coordinator/probe
 import { createGateSetup } from '../../coordinator/setup.ts';
 import { createToken } from '../../coordinator/tokens/contract.ts';
 import { type Operation, rawInput } from '../../shared/api/operation.ts';
+import { continents } from '../../shared/base/continents.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { createLog } from '../../shared/base/log.ts';
 import { systemClock } from '../../shared/base/time.ts';
-import { type FirstStartRecord, madeShape, sites } from './home.ts';
+import { type FirstStartRecord, madeShape } from './home.ts';
 
 const withId = z.object({ id: z.string() });
 const withAddress = z.object({ address: z.string() });
@@ -37,6 +38,7 @@ const orderShape = z.object({
   /** A database that the user provided may contain the network of another home. */
   isOwnDatabase: z.boolean(),
   known: madeShape,
+  sites: z.array(z.object({ name: z.string(), continent: z.enum(continents) })),
 });
 
 export type Order = z.infer<typeof orderShape>;
@@ -55,7 +57,7 @@ process.once('message', (order) => {
 });
 
 async function makeAll(
-  { environment, isOwnDatabase, known }: Order,
+  { environment, isOwnDatabase, known, sites }: Order,
   tell: (report: Report) => void,
 ): Promise<void> {
   const config = readConfig(environment);
@@ -116,7 +118,7 @@ async function makeAll(
       .credentials;
   };
 
-  const makeProbe = async ({ name, continent }: (typeof sites)[number]): Promise<void> => {
+  const makeProbe = async ({ name, continent }: Order['sites'][number]): Promise<void> => {
     if (made.probes[name] !== undefined) return;
     const credentials = await forInstallation(
       createProbe,

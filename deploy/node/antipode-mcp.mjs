@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { programs } from './layout.mjs';
 import { runProgram } from './run.mjs';
 
-await runProgram('deploy/local/antipode-mcp.ts', process.argv.slice(2));
+await runProgram(programs['antipode-mcp'], process.argv.slice(2));

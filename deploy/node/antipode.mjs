@@ -1,4 +1,9 @@
 #!/usr/bin/env node
+import { programs } from './layout.mjs';
 import { runProgram } from './run.mjs';
 
-await runProgram('deploy/local/antipode.ts', process.argv.slice(2));
+const [word, ...words] = process.argv.slice(2);
+// Alone it is the whole service: what `npx antipode` means where nothing is installed.
+if (word === undefined || word === 'start') await runProgram(programs.start, words);
+else if (word === 'operator') await runProgram(programs.operator, words);
+else await runProgram(programs.antipode, [word, ...words]);

@@ -8,7 +8,8 @@ import { mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { delimiter, dirname, join } from 'node:path';
 import { unpackDebianPackage } from './debian-package.mjs';
-import { homeOf, projectFolder, wantedCache } from './places.mjs';
+import { homeOf } from './layout.mjs';
+import { projectFolder, wantedCache } from './places.mjs';
 
 /** @typedef {import('./places.mjs').Environment} Environment */
 /** @typedef {{ readonly file: string, readonly env: Environment }} Runtime */

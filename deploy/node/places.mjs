@@ -11,16 +11,17 @@ import { fileURLToPath } from 'node:url';
 export const projectFolder = resolve(fileURLToPath(import.meta.url), '../../..');
 
 /**
- * `ANTIPODE_HOME`, by default `.antipode` in the project.
- *
- * @param {Environment} env
- */
-export const homeOf = (env) => resolve(projectFolder, env.ANTIPODE_HOME || '.antipode');
-
-/**
  * `ANTIPODE_CACHE`, else the user's own cache folder, which survives the removal of `.antipode`.
  *
  * @param {Environment} env
  */
 export const wantedCache = (env) =>
   resolve(env.ANTIPODE_CACHE || join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'antipode'));
+
+/**
+ * Where the service that runs here writes its address and a token for programs, readable by its
+ * owner only.
+ *
+ * @param {string} home
+ */
+export const localFile = (home) => join(home, 'local.json');

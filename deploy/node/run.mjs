@@ -43,13 +43,13 @@ const become = (file, words, env) => {
 };
 
 /**
- * @param {string} program below the checkout.
+ * @param {import('./layout.mjs').Program} program its file below the project's folder.
  * @param {readonly string[]} words what follows it.
  */
-export const runProgram = async (program, words) => {
+export const runProgram = async ([program, ...first], words) => {
   try {
     const { file, env } = await obtainNode(process.env, say);
-    become(file, [resolve(projectFolder, program), ...words], env);
+    become(file, [resolve(projectFolder, program), ...first, ...words], env);
   } catch (error) {
     say(error instanceof Error ? error.message : String(error));
     process.exit(1);
@@ -62,5 +62,5 @@ if (began !== undefined && realpathSync(began) === fileURLToPath(import.meta.url
     say('node deploy/node/run.mjs PROGRAM …: which program is to run?');
     process.exit(2);
   }
-  await runProgram(program, words);
+  await runProgram([program], words);
 }

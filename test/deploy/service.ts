@@ -82,6 +82,7 @@ export const startService = (
   home: string,
   person?: Person,
   more: Readonly<Record<string, string>> = {},
+  program: readonly string[] = [startFile],
 ): Service => {
   const env = {
     ...more,
@@ -91,7 +92,7 @@ export const startService = (
     ANTIPODE_CACHE: join(home, 'cache'),
     PORT: '0',
   };
-  const launcher = spawn(process.execPath, [startFile], {
+  const launcher = spawn(process.execPath, program, {
     env,
     cwd: '/',
     stdio: ['ignore', 'pipe', 'pipe'],

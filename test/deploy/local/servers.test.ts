@@ -138,6 +138,18 @@ describe('nats', () => {
   });
 });
 
+test('a nats-server that is named, by its file or its folder, is the only one that is taken', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'antipode-named-'));
+  const named = (file: string) => obtainNatsServer(folder, '', () => undefined, file);
+  await writeFile(join(folder, 'nats-server'), '#!/bin/sh\necho "nats-server: v2.14.1"\n');
+  await chmod(join(folder, 'nats-server'), 0o755);
+  const binary = { file: join(folder, 'nats-server'), version: [2, 14, 1] };
+  expect(await named(binary.file)).toEqual(binary);
+  expect(await named(folder)).toEqual(binary);
+  await expect(named(join(folder, 'other'))).rejects.toThrow(/^NATS_SERVER: .*other is no nats-/);
+  await rm(folder, { recursive: true });
+});
+
 describe('postgres', () => {
   let home: string;
   const children: Child[] = [];
