@@ -205,7 +205,7 @@ describe('compose', async () => {
       const { name, services } = shape.parse(JSON.parse(said.out));
       expect([name, services.probe?.environment, services.probe?.ports]).toEqual([
         'antipode-probe',
-        { PROBE_ALLOW_CIDRS: '10.0.0.0/8' },
+        { PROBE_ALLOW_CIDRS: '10.0.0.0/8', PROBE_CHECKS_PROXY: '' },
         [],
       ]);
     });
