@@ -355,7 +355,18 @@ async function startProbes(parts: WithWork) {
       id,
       `Two processes speak as the probe ${name}, with the same credentials; the older one is told to end`,
     );
-  const duplicates = createDuplicateProbes({ log, onTwice });
+  const duplicates = createDuplicateProbes({
+    log,
+    onTwice,
+    onEmpty: (probe) => {
+      if (isLeader())
+        busAdmin
+          .resync(probe)
+          .catch((error: unknown) =>
+            log.warn({ err: error, probe: probe.id }, 'could not send its assignments again'),
+          );
+    },
+  });
   const connections = await watchConnections({ ...parts, account, onTwice });
   supervisor.part('sessions', connections.stop);
   const seen = createSeenAddresses(parts.secretKeys, connections.addressOf);

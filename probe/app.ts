@@ -446,7 +446,7 @@ function openPresence(parts: All): Presence {
     parts: {
       describe,
       handedOver: reporter.handedOver,
-      isWanting: knowledge.isWanting,
+      isWanting: () => knowledge.isWanting() || assignments.roster() === undefined,
       read: announcements.read,
       onReply: (reply) => {
         link.heardAt = performance.now();

@@ -236,21 +236,49 @@ export type DuplicateProbes = {
    */
   readonly hear: (
     probe: ProbeRow,
-    message: PresenceMessage,
+    message: Pick<PresenceMessage, 'session' | 'up_ms' | 'assignments'>,
   ) => { readonly isOlder: boolean; readonly ends: boolean };
 };
 
-type DuplicatesDependencies = { readonly log: Log; readonly onTwice: (probe: ProbeRow) => void };
+type DuplicatesDependencies = {
+  readonly log: Log;
+  readonly onTwice: (probe: ProbeRow) => void;
+  /**
+   * A process follows another of its probe and has an empty folder: what it must know was delivered
+   * to the other, and would not come again.
+   */
+  readonly onEmpty: (probe: ProbeRow) => void;
+};
 
-export function createDuplicateProbes({ log, onTwice }: DuplicatesDependencies): DuplicateProbes {
+/** Until a process that still has nothing is sent everything again; doubled each time. */
+const emptyAgainMs = 1_000;
+const maxEmptyAgainMs = 120_000;
+
+export function createDuplicateProbes({
+  log,
+  onTwice,
+  onEmpty,
+}: DuplicatesDependencies): DuplicateProbes {
   const sessionsOf = new Map<string, Sessions>();
+  const emptied = new Map<string, { readonly at: number; readonly againMs: number }>();
+  const noteEmpty = (probe: ProbeRow, now: number): void => {
+    const last = emptied.get(probe.id);
+    const since = last === undefined ? Number.POSITIVE_INFINITY : now - last.at;
+    if (last && since < last.againMs) return;
+    const againMs = last && since < maxEmptyAgainMs ? 2 * last.againMs : emptyAgainMs;
+    emptied.set(probe.id, { at: now, againMs: Math.min(againMs, maxEmptyAgainMs) });
+    onEmpty(probe);
+  };
   return {
-    hear: (probe, { session, up_ms }) => {
+    hear: (probe, { session, up_ms, assignments }) => {
+      const now = performance.now();
       const { sessions, isOlder, ends } = noteSession(
         sessionsOf.get(probe.id) ?? noSessions,
         { id: session, up_ms },
-        performance.now(),
+        now,
       );
+      if (!isOlder && assignments.roster_epoch === 0 && sessions.known.length > 1)
+        noteEmpty(probe, now);
       sessionsOf.set(probe.id, sessions);
       if (isOlder) {
         log.warn(

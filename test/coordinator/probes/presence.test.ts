@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { createDirectory } from '../../../coordinator/probes/directory.ts';
 import {
+  createDuplicateProbes,
   noSessions,
   noteSession,
   type Sessions,
@@ -13,6 +14,7 @@ import { systemClock } from '../../../shared/base/time.ts';
 import { type Message, type ReceiptMessage, receiptMessage } from '../../../shared/bus/messages.ts';
 import { connectBus } from '../../../shared/bus/nats.ts';
 import { createNetwork, type Network, testLog } from '../../support/network.ts';
+import { probeRow } from '../../support/probe-rows.ts';
 import { speakAs } from '../../support/probes.ts';
 
 describe('of several processes with the credentials of one probe', () => {
@@ -38,6 +40,29 @@ describe('of several processes with the credentials of one probe', () => {
     expect(listen(Array.from({ length: 10 }, (_, at) => [at * 5, 'a', 0] as const))).toEqual(
       Array(10).fill('stays'),
     );
+  });
+
+  test('the later one is sent everything again, once in a while, if it came with an empty folder', () => {
+    const emptied: string[] = [];
+    const { hear } = createDuplicateProbes({
+      log: testLog(),
+      onTwice: () => undefined,
+      onEmpty: ({ name }) => emptied.push(name),
+    });
+    const [moved, fresh] = [probeRow('moved', 0), probeRow('fresh', 0)];
+    const said = (session: string, up_ms: number, roster_epoch: number) => ({
+      session,
+      up_ms,
+      assignments: { count: 0, digest: '', roster_epoch },
+    });
+    hear(fresh, said('only', 100, 0));
+    hear(moved, said('old', 60_000, 5));
+    expect(emptied).toEqual([]);
+    hear(moved, said('new', 100, 0));
+    hear(moved, said('new', 100, 0));
+    expect(emptied).toEqual(['moved']);
+    hear(moved, said('old', 60_000, 0));
+    expect(emptied).toEqual(['moved']);
   });
 
   test('the older is told to end, as often as it speaks, and the later one stays', () => {
