@@ -386,6 +386,8 @@ type Options = {
   readonly withoutNetwork?: boolean;
   /** In this one. */
   readonly netns?: string;
+  /** There, on a machine of its own: the file has what its kernel would say. */
+  readonly machine?: string;
   readonly environment?: Readonly<Record<string, string>>;
 };
 
@@ -404,8 +406,13 @@ export const canCutNetwork = (): boolean => {
   return can;
 };
 
-const inside = ({ withoutNetwork = false, netns }: Options): readonly string[] => {
-  if (netns !== undefined) return ['ip', 'netns', 'exec', netns];
+const inside = ({ withoutNetwork = false, netns, machine }: Options): readonly string[] => {
+  const asMachine = `mount --bind ${machine} /proc/sys/kernel/random/boot_id && exec "$0" "$@"`;
+  if (netns !== undefined)
+    return [
+      ...['ip', 'netns', 'exec', netns],
+      ...(machine === undefined ? [] : ['sh', '-c', asMachine]),
+    ];
   return withoutNetwork ? ['unshare', '--net'] : [];
 };
 
