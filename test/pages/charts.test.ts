@@ -17,7 +17,7 @@ describeInBrowser('the response chart', (browser) => {
 
   test('says the time and every value under the pointer, and moves by the arrow keys', async () => {
     const tab = await openTab(browser(), web.url, {
-      cookie: await web.cookieOf(web.house.viewer),
+      cookie: await web.cookieOf('viewer'),
     });
     const { page } = tab;
     await page.goto(`${web.url}/monitors/${demo.idOf('Checkout')}`);
@@ -62,7 +62,7 @@ describeInBrowser('the response chart', (browser) => {
       select key from monitors where id = ${id})`;
     await storeChecks(web.sql, id, checks);
     const tab = await openTab(browser(), web.url, {
-      cookie: await web.cookieOf(web.house.viewer),
+      cookie: await web.cookieOf('viewer'),
     });
     const { page } = tab;
     await page.goto(`${web.url}/monitors/${id}`);
@@ -85,7 +85,7 @@ describeInBrowser('the response chart', (browser) => {
   test('chooses what it shows by the address, and is a table without scripts', async () => {
     const tab = await openTab(browser(), web.url, {
       scripts: false,
-      cookie: await web.cookieOf(web.house.viewer),
+      cookie: await web.cookieOf('viewer'),
     });
     const { page } = tab;
     await page.goto(`${web.url}/monitors/${demo.idOf('Checkout')}`);

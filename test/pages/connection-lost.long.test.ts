@@ -19,7 +19,7 @@ describeInBrowser('the dashboard', (browser) => {
   test('says when it has lost the service, while its times tick on, and heals by itself or by a button', async () => {
     const proxy = await createTcpProxy(web.url);
     const tab = await openTab(browser(), proxy.through(web.url), {
-      cookie: await web.cookieOf(web.house.owner),
+      cookie: await web.cookieOf('owner'),
       zone: 'Asia/Tokyo',
     });
     const { page } = tab;
@@ -69,7 +69,7 @@ describeInBrowser('the dashboard', (browser) => {
 
   test('says that it has lost the service also where nothing is closed and nothing comes, once the stream is open and before', async () => {
     const proxy = await createTcpProxy(web.url);
-    const cookie = await web.cookieOf(web.house.owner);
+    const cookie = await web.cookieOf('owner');
     const tabs = [
       await openTab(browser(), proxy.through(web.url), { cookie }),
       await openTab(browser(), proxy.through(web.url), { cookie }),

@@ -26,7 +26,7 @@ describeInBrowser('forms', (browser) => {
   const open = async (path: string, scripts = true): Promise<Tab> => {
     const tab = await openTab(browser(), web.url, {
       scripts,
-      cookie: await web.cookieOf(web.house.owner),
+      cookie: await web.cookieOf('owner'),
     });
     tab.page.setDefaultTimeout(10_000);
     await tab.page.goto(`${web.url}${path}`);
@@ -276,7 +276,7 @@ describeInBrowser('forms', (browser) => {
     test('keeps its entries, says so, and is sent once, by itself or by a press, when it is back', async () => {
       const proxy = await createTcpProxy(web.url);
       const tab = await openTab(browser(), proxy.through(web.url), {
-        cookie: await web.cookieOf(web.house.owner),
+        cookie: await web.cookieOf('owner'),
       });
       const { page } = tab;
       page.setDefaultTimeout(10_000);
@@ -357,7 +357,7 @@ describeInBrowser('forms', (browser) => {
         '/monitors/new',
         Object.fromEntries([...sent.keys()].map((name) => [name, sent.getAll(name)])),
         {
-          as: web.house.owner,
+          as: 'owner',
           headers: { 'sec-fetch-site': 'same-origin' },
         },
       );

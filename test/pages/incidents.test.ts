@@ -22,7 +22,7 @@ describe('phone', () => {
       [320, 568],
     ] as const)
       test(`${width} px wide says what is down, and is acknowledged, in the first screen, then is handed back`, async () => {
-        const cookie = await web.cookieOf(web.house.member);
+        const cookie = await web.cookieOf('member');
         const { page, close } = await openTab(browser(), web.url, { width, cookie });
         await page.setViewportSize({ width, height });
         await page.goto(`${web.url}/incidents/${demo.incident}`);
@@ -60,7 +60,7 @@ describe('incidents', () => {
       test(`${scripts ? 'with' : 'without'} scripts: shows the open ones while there are any, and before all others`, async () => {
         const tab = await openTab(browser(), web.url, {
           scripts,
-          cookie: await web.cookieOf(web.house.owner),
+          cookie: await web.cookieOf('owner'),
         });
         const { page } = tab;
         const rows = () => page.locator('main tbody tr').allInnerTexts();
@@ -104,7 +104,7 @@ describe('incidents', () => {
         await web.sql`update incidents set resolved_at = now() where resolved_at is null returning id`;
       expect(before.length).toBeGreaterThan(0);
       const tab = await openTab(browser(), web.url, {
-        cookie: await web.cookieOf(web.house.owner),
+        cookie: await web.cookieOf('owner'),
       });
       await tab.page.goto(`${web.url}/incidents`);
       expect(await tab.page.locator('.chips [aria-current="page"]').first().innerText()).toBe(
@@ -131,7 +131,7 @@ describe('maintenance', () => {
       test(`${scripts ? 'with scripts: its times follow' : 'without scripts: a button shows'} what is chosen, and then it is planned`, async () => {
         const tab = await openTab(browser(), web.url, {
           scripts,
-          cookie: await web.cookieOf(web.house.owner),
+          cookie: await web.cookieOf('owner'),
         });
         const { page } = tab;
         await page.goto(`${web.url}/maintenance/new?monitor=${demo.idOf('Checkout')}`);
@@ -188,7 +188,7 @@ describe('delivery', () => {
 
     test('faults are shown on every page: amber while one channel fails, red while none can deliver, and nothing while all can', async () => {
       const tab = await openTab(browser(), web.url, {
-        cookie: await web.cookieOf(web.house.viewer),
+        cookie: await web.cookieOf('viewer'),
       });
       const bar = tab.page.locator('#delivery');
       for (const path of everywhere()) {
@@ -228,7 +228,7 @@ describe('delivery', () => {
         const tab = await openTab(browser(), web.url, {
           scripts,
           width: phone,
-          cookie: await web.cookieOf(web.house.owner),
+          cookie: await web.cookieOf('owner'),
         });
         const wordsAt = async (path: string, part = 'main') => {
           await tab.page.goto(`${web.url}${path}`);

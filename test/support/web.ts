@@ -11,6 +11,7 @@ import { connect, type Sql } from '../../coordinator/database/connect.ts';
 import { listenTo } from '../../coordinator/database/listen.ts';
 import { createTimeouts } from '../../coordinator/database/startup.ts';
 import { createOperations } from '../../coordinator/dependencies.ts';
+import type { Role } from '../../coordinator/gate/caller.ts';
 import type { Gate } from '../../coordinator/gate/execute.ts';
 import { createRateLimiter } from '../../coordinator/gate/rate-limit.ts';
 import { dayOf, type ServiceDay, sumOf } from '../../coordinator/health/service-record.ts';
@@ -86,8 +87,11 @@ export const ownRecordOfTest = { days, sum: sumOf(days) };
 
 export type Answer = { readonly status: number; readonly headers: Headers; readonly text: string };
 
+/** A person, or the one of the web's own organisation in that role. */
+export type Who = Person | Role;
+
 type Asked = {
-  readonly as?: Person;
+  readonly as?: Who;
   readonly cookie?: string;
   readonly accept?: string;
   readonly encoding?: string;
@@ -103,6 +107,8 @@ export type TestWeb = {
   readonly connections: Connections;
   /** Without following where it leads. */
   readonly get: (path: string, asked?: Asked) => Promise<Answer>;
+  /** The same as its text alone. */
+  readonly text: (path: string, as?: Who) => Promise<string>;
   /** As a browser asks that knows it under another name. */
   readonly hosted: (
     host: string,
@@ -110,18 +116,16 @@ export type TestWeb = {
     method?: string,
   ) => Promise<{ readonly status: number; readonly text: string }>;
   /** The cookie that says who somebody is. */
-  readonly cookieOf: (person: Person) => Promise<string>;
-  readonly post: (
-    path: string,
-    form: Readonly<Record<string, string | readonly string[]>>,
-    asked?: Asked,
-  ) => Promise<Answer>;
+  readonly cookieOf: (person: Who) => Promise<string>;
+  readonly post: (path: string, form: Values, asked?: Asked) => Promise<Answer>;
+  /** As a form of its own pages. */
+  readonly send: (path: string, form: Values, as?: Who) => Promise<Answer>;
   /** Nobody is answered any more; what others need of the database stays. */
   readonly die: () => Promise<void>;
   readonly close: () => Promise<void>;
 };
 
-const bodyOf = (form: Readonly<Record<string, string | readonly string[]>>): URLSearchParams =>
+const bodyOf = (form: Values): URLSearchParams =>
   new URLSearchParams(
     Object.entries(form).flatMap(([name, of]) =>
       typeof of === 'string' ? [[name, of]] : of.map((each) => [name, each]),
@@ -219,7 +223,8 @@ export const startWeb = async ({
   const accountSecrets = createAccountSecrets(sql, { secretKey });
   const sessions = createSessions({ sql, clock, log, accountSecrets });
   const cookies = new Map<string, string>();
-  const cookieOf = async ({ user }: Person): Promise<string> => {
+  const cookieOf = async (person: Who): Promise<string> => {
+    const { user } = typeof person === 'string' ? house[person] : person;
     const known = cookies.get(user);
     if (known !== undefined) return known;
     const text = randomBytes(32).toString('base64url');
@@ -325,7 +330,12 @@ export const startWeb = async ({
     cookieOf,
     hosted: (name, path, method) => hostedAt(url, name, path, method),
     get: (path, asked = {}) => ask(path, {}, asked),
+    text: async (path, as) => (await ask(path, {}, as === undefined ? {} : { as })).text,
     post: (path, form, asked = {}) => ask(path, { method: 'POST', body: bodyOf(form) }, asked),
+    send: (path, form, as) => {
+      const person = as === undefined ? {} : { as };
+      return ask(path, { method: 'POST', body: bodyOf(form) }, { ...person, headers: sameSite });
+    },
     die: () => app.close(),
     close: async () => {
       await app.close();

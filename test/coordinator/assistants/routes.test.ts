@@ -364,12 +364,11 @@ describe('signing in', () => {
       await web.sql`select who, through, token_name from audit_log where operation = 'updateMonitor'`;
     expect(trace).toMatchObject({ through: 'assistant', token_name: 'Claude' });
 
-    const listed = await web.get('/tokens', { as: web.house.owner });
+    const listed = await web.get('/tokens', { as: 'owner' });
     expect(listed.text).toContain('Claude');
     const [, path = ''] =
       /href="(\/tokens\/assistants\/[^"]+\/disconnect)"/.exec(listed.text) ?? [];
-    const same = { as: web.house.owner, headers: { 'sec-fetch-site': 'same-origin' } };
-    expect((await web.post(path, {}, same)).status).toBe(303);
+    expect((await web.send(path, {}, 'owner')).status).toBe(303);
     const refused = await fetch(`${web.url}/mcp`, {
       method: 'POST',
       headers: {
@@ -545,7 +544,7 @@ describe('signing in', () => {
         });
         const tab = await openTab(browser(), web.url, {
           scripts,
-          cookie: await web.cookieOf(web.house.member),
+          cookie: await web.cookieOf('member'),
         });
         await tab.page.goto((await assistant.begin()).href);
         await tab.page.getByLabel('Read and write').check();

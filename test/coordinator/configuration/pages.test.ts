@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { applyFile } from '../../../shared/api/files.ts';
-import { sameSite, startWeb, type TestWeb, type Values } from '../../support/web.ts';
+import { startWeb, type TestWeb, type Values } from '../../support/web.ts';
 
 /** What a file manages is marked on the pages, and asks before it is changed by hand. */
 
@@ -10,9 +10,8 @@ beforeAll(async () => {
 });
 afterAll(() => web.close());
 
-const post = (path: string, form: Values) =>
-  web.post(path, form, { as: web.house.owner, headers: sameSite });
-const get = async (path: string) => (await web.get(path, { as: web.house.owner })).text;
+const post = (path: string, form: Values) => web.send(path, form, 'owner');
+const get = async (path: string) => await web.text(path, 'owner');
 
 const applied = async (body: object) => {
   const answered = await web.gate.execute(applyFile, web.house.owner.caller, {

@@ -13,7 +13,6 @@ import { startWeb, type TestWeb } from '../../support/web.ts';
 
 describe('invitations page', () => {
   let web: TestWeb;
-  const same = { 'sec-fetch-site': 'same-origin' };
 
   beforeAll(async () => {
     web = await startWeb();
@@ -21,11 +20,7 @@ describe('invitations page', () => {
   afterAll(() => web.close());
 
   const invite = (name: string) =>
-    web.post(
-      '/probes/invite',
-      { name, continent: 'Africa' },
-      { as: web.house.admin, headers: same },
-    );
+    web.send('/probes/invite', { name, continent: 'Africa' }, 'admin');
 
   /** As the host and the coordinator do it when the line is typed. */
   const spend = async (name: string, probe: string): Promise<void> => {
@@ -41,13 +36,12 @@ describe('invitations page', () => {
     const seen = { last_seen_at: Date.now() };
     const own = { organisation_id: web.house.organisation, continent: 'Asia', ...seen };
     await web.sql`insert into probes ${rowsFor(web.sql, 'probes', { id: newId(), name: 'Lab', ...own })}`;
-    const sentence = async () =>
-      /<h1[^>]*>([^<]+)</.exec((await web.get('/probes', { as: web.house.owner })).text)?.[1];
+    const sentence = async () => /<h1[^>]*>([^<]+)</.exec(await web.text('/probes', 'owner'))?.[1];
     expect(await sentence()).toBe('One of your own probes checks');
     const public_ = { id: newId(), name: 'fra-1', continent: 'Europe', ...seen };
     await web.sql`insert into probes ${rowsFor(web.sql, 'probes', public_)}`;
     expect(await sentence()).toBe('One probe checks from one continent, and one of your own');
-    const { text } = await web.get('/probes', { as: web.house.owner });
+    const text = await web.text('/probes', 'owner');
     expect(text).toContain('Only one continent checks');
     expect(text).not.toContain('Asia: ');
     await web.sql`delete from probes`;
@@ -59,23 +53,15 @@ describe('invitations page', () => {
     expect([status, headers.get('cache-control')]).toEqual([200, 'no-store']);
     expect(text).toContain(`node antipode-probe.mjs join ${web.url} ${token}`);
     const [, id = ''] = /data-live="\/probes\/invitations\/([^"]+)"/.exec(text) ?? [];
-    const watching = await web.get(`/probes/invitations/${id}`, { as: web.house.owner });
+    const watching = await web.get(`/probes/invitations/${id}`, { as: 'owner' });
     expect(watching.text).toContain('Waiting for Office');
-    const list = await web.get('/probes', { as: web.house.owner });
+    const list = await web.get('/probes', { as: 'owner' });
     expect(list.text).toContain('Pending invitations');
     for (const page of [watching, list]) expect(page.text).not.toContain(token.slice(9));
-    expect((await web.get('/probes', { as: web.house.member })).text).not.toContain(
-      'Pending invitations',
-    );
-    const taken = await web.post(
-      `/probes/invitations/${id}/withdraw`,
-      {},
-      { as: web.house.admin, headers: same },
-    );
+    expect(await web.text('/probes', 'member')).not.toContain('Pending invitations');
+    const taken = await web.send(`/probes/invitations/${id}/withdraw`, {}, 'admin');
     expect(taken.status).toBe(303);
-    expect((await web.get('/probes', { as: web.house.owner })).text).not.toContain(
-      'Pending invitations',
-    );
+    expect(await web.text('/probes', 'owner')).not.toContain('Pending invitations');
   });
 
   test('a form that is refused comes back with what was sent', async () => {
@@ -88,30 +74,24 @@ describe('invitations page', () => {
   test('a place that is there can be joined, and then needs no continent', async () => {
     const place = crypto.randomUUID();
     await web.sql`insert into probes (id, organisation_id, name, continent) values (${place}, ${web.house.organisation}, 'Rack <1>', 'Asia')`;
-    const { text } = await web.get('/probes/invite', { as: web.house.admin });
+    const text = await web.text('/probes/invite', 'admin');
     expect(text).toContain('A new place of its own name');
     expect(text).toContain(`<option value="${place}">Rack &lt;1&gt;`);
     const joining = { name: 'Rack 2', place, continent: 'Africa' };
-    const { status } = await web.post('/probes/invite', joining, {
-      as: web.house.admin,
-      headers: same,
-    });
+    const { status } = await web.send('/probes/invite', joining, 'admin');
     expect(status).toBe(200);
     expect(
       await web.sql`select continent, place_id from probe_invitations where name = 'Rack 2'`,
     ).toEqual([{ continent: 'Asia', place_id: place }]);
     await web.sql`insert into probes (id, organisation_id, place_id, name, continent) values (gen_random_uuid(), ${web.house.organisation}, ${place}, 'Rack 2', 'Asia')`;
-    expect((await web.get('/probes', { as: web.house.admin })).text).toContain(
-      'private, in Rack &lt;1&gt;',
-    );
+    expect(await web.text('/probes', 'admin')).toContain('private, in Rack &lt;1&gt;');
     await web.sql`delete from probes where place_id = ${place} or id = ${place}`;
   });
 
   test('each step is shown as it comes, the first check with a notice', async () => {
     const { text } = await invite('Nairobi');
     const [, id = ''] = /data-live="\/probes\/invitations\/([^"]+)"/.exec(text) ?? [];
-    const page = async () =>
-      (await web.get(`/probes/invitations/${id}`, { as: web.house.owner })).text;
+    const page = async () => await web.text(`/probes/invitations/${id}`, 'owner');
     const probe = crypto.randomUUID();
     await spend('Nairobi', probe);
     expect(await page()).toContain('Nairobi has joined');
@@ -131,25 +111,22 @@ describe('invitations page', () => {
     const { house, sql } = web;
     const probe = crypto.randomUUID();
     await sql`insert into probes (id, organisation_id, name, continent) values (${probe}, ${house.organisation}, 'Cellar <1>', 'Africa')`;
-    expect((await web.get('/probes', { as: house.admin })).text).toContain(`/probes/${probe}/end`);
-    expect((await web.get('/probes', { as: house.member })).text).not.toContain(
-      `/probes/${probe}/end`,
-    );
+    expect(await web.text('/probes', house.admin)).toContain(`/probes/${probe}/end`);
+    expect(await web.text('/probes', house.member)).not.toContain(`/probes/${probe}/end`);
     const asked = await web.get(`/probes/${probe}/end`, { as: house.admin });
     expect(asked.text).toContain('Delete the probe Cellar &lt;1&gt;?');
     expect(asked.text).toContain('No monitor uses it');
-    const end = (name: string) =>
-      web.post(`/probes/${probe}/end`, { name }, { as: house.admin, headers: same });
+    const end = (name: string) => web.send(`/probes/${probe}/end`, { name }, house.admin);
     expect((await end('Cellar')).status).toBe(400);
     expect((await end('Cellar <1>')).status).toBe(303);
-    expect((await web.get('/probes', { as: house.admin })).text).not.toContain(probe);
+    expect(await web.text('/probes', house.admin)).not.toContain(probe);
   });
 
   describeInBrowser('the page with the line', (browser) => {
     test('watches for the host, and goes on showing the line', async () => {
       const { page, close } = await openTab(browser(), web.url, {
         scripts: true,
-        cookie: await web.cookieOf(web.house.owner),
+        cookie: await web.cookieOf('owner'),
       });
       await page.goto(`${web.url}/probes/invite`);
       await page.getByLabel('Name').fill('Watched');

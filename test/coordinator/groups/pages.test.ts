@@ -1,13 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Person } from '../../support/people.ts';
-import {
-  type Answer,
-  hostile,
-  sameSite,
-  startWeb,
-  type TestWeb,
-  type Values,
-} from '../../support/web.ts';
+import { type Answer, hostile, startWeb, type TestWeb, type Values } from '../../support/web.ts';
 
 /** Groups on pages: made, filled, emptied, renamed, deleted. */
 
@@ -19,7 +12,7 @@ afterAll(() => web.close());
 
 const get = (path: string, as: Person = web.house.owner): Promise<Answer> => web.get(path, { as });
 const post = (path: string, form: Values, as: Person = web.house.owner): Promise<Answer> =>
-  web.post(path, form, { as, headers: sameSite });
+  web.send(path, form, as);
 const placeOf = ({ status, headers, text }: Answer): string => {
   if (status !== 303) throw new Error(`${status}: ${/<ul>.*/.exec(text)?.[0]}`);
   return headers.get('location') ?? '';

@@ -202,7 +202,7 @@ describe('about page', () => {
   afterAll(() => web.close());
 
   const links = async (path: string, isSignedIn: boolean): Promise<number> => {
-    const { text } = await web.get(path, isSignedIn ? { as: web.house.owner } : {});
+    const { text } = await web.get(path, isSignedIn ? { as: 'owner' } : {});
     return [...text.matchAll(/href="\/about"/g)].length;
   };
 
@@ -235,7 +235,7 @@ describe('about page', () => {
         ['/status/shop', 'Service status'],
         ['/status/shop/measured?lang=de', 'Status des Dienstes'],
       ] as const) {
-        const { text } = await web.get(path, { as: web.house.owner });
+        const text = await web.text(path, 'owner');
         expect([
           open,
           text.includes(`<a href="${web.url}/about">${words}</a>`),

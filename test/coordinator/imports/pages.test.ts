@@ -10,15 +10,13 @@ beforeAll(async () => {
 afterAll(() => web.close());
 
 const headers = { 'sec-fetch-site': 'same-origin' };
-const asOwner = () => ({ as: web.house.owner, headers });
-
 const upload = async (source: string, text: string) => {
   const body = new FormData();
   body.append('document', new Blob([text]), 'export');
   const response = await fetch(`${web.url}/import/file?from=${source}`, {
     method: 'POST',
     redirect: 'manual',
-    headers: { ...headers, accept: 'text/html', cookie: await web.cookieOf(web.house.owner) },
+    headers: { ...headers, accept: 'text/html', cookie: await web.cookieOf('owner') },
     body,
   });
   return {
@@ -36,13 +34,13 @@ const gatus = `endpoints:
 `;
 
 test('a file is looked at, imported, and undone', async () => {
-  const chosen = await web.get('/import?from=gatus', asOwner());
+  const chosen = await web.get('/import?from=gatus', { as: 'owner' });
   expect(chosen.text).toContain('action="/import/file?from=gatus"');
   expect(chosen.text).not.toContain('/import/key');
   const { status, to } = await upload('gatus', gatus);
   expect([status, to]).toEqual([303, expect.stringMatching(/^\/import\/[0-9a-f-]{36}$/)]);
 
-  const draft = await web.get(to, asOwner());
+  const draft = await web.get(to, { as: 'owner' });
   expect(draft.text).toContain('Would create or change 1 monitor.');
   expect(draft.text).toContain('The condition len([BODY].x) &gt; 2 is left out');
   expect(draft.text).toContain('front &lt;b&gt;');
@@ -53,19 +51,19 @@ test('a file is looked at, imported, and undone', async () => {
       ?.filter(Boolean) ?? [];
   expect(variable).toBe('FRONT_B_X_TOKEN');
 
-  const applied = await web.post(`${to}/apply`, { [variable]: 'another' }, asOwner());
+  const applied = await web.send(`${to}/apply`, { [variable]: 'another' }, 'owner');
   expect([applied.status, applied.headers.get('location')]).toEqual([
     303,
     expect.stringContaining(to),
   ]);
-  const after = await web.get(to, asOwner());
+  const after = await web.get(to, { as: 'owner' });
   expect(after.text).toContain('Undo import');
   const [monitor] = await web.sql`select name from monitors
     where organisation_id = ${web.house.organisation}`;
   expect(monitor).toEqual({ name: 'front <b>' });
 
-  await web.post(`${to}/undo`, {}, asOwner());
-  expect((await web.get(to, asOwner())).text).toContain('What it created is deleted.');
+  await web.send(`${to}/undo`, {}, 'owner');
+  expect(await web.text(to, 'owner')).toContain('What it created is deleted.');
   expect(
     await web.sql`select 1 from monitors where organisation_id = ${web.house.organisation}`,
   ).toEqual([]);
@@ -81,7 +79,7 @@ test('what is wrong with a file is said beside it, and a database is sent to the
 });
 
 test('a key is never shown again', async () => {
-  const refused = await web.post('/import/key?from=healthchecks', { key: 'hc-key-1' }, asOwner());
+  const refused = await web.send('/import/key?from=healthchecks', { key: 'hc-key-1' }, 'owner');
   expect(refused.status).toBe(400);
   expect(refused.text).toContain('Healthchecks answers 503');
   expect(refused.text).not.toContain('hc-key-1');
@@ -93,5 +91,5 @@ test('a key is never shown again', async () => {
 
 test('the way to it is on the dashboard, the new monitor and in the search', async () => {
   for (const path of ['/', '/monitors/new', '/search?q=kuma'])
-    expect((await web.get(path, asOwner())).text, path).toContain('href="/import"');
+    expect(await web.text(path, 'owner'), path).toContain('href="/import"');
 });

@@ -178,7 +178,7 @@ describe('pages', () => {
 
   describe('the operator', () => {
     test('sees what needs action, with what to do, and everything of the installation', async () => {
-      const { status, text } = await web.get('/operator', { as: web.house.viewer });
+      const { status, text } = await web.get('/operator', { as: 'viewer' });
       expect(status).toBe(200);
       expect(text).toContain('One notice is open');
       expect(text).toContain('Osaka &lt;1&gt; was not heard.');

@@ -54,7 +54,7 @@ describe('the search', () => {
     expect(await found('resume cart')).toEqual(['Resume Cart']);
     expect(await found('pause cart')).toEqual([]);
     expect(await found('cart')).toEqual(['Cart', 'Resume Cart', 'Edit Cart']);
-    const { text } = await web.get('/search?q=pause', { as: web.house.owner });
+    const text = await web.text('/search?q=pause', 'owner');
     expect(text).toContain('Type the name of a monitor');
   });
 
@@ -76,7 +76,7 @@ describe('the search', () => {
   });
 
   test('begins with what its reader opened last, and only with what is theirs', async () => {
-    const opened = await web.get(`/monitors/${shop}`, { as: web.house.owner });
+    const opened = await web.get(`/monitors/${shop}`, { as: 'owner' });
     const [recent = ''] = opened.headers
       .getSetCookie()
       .flatMap((each) => /^recent=[^;]+/.exec(each) ?? []);
@@ -90,7 +90,7 @@ describe('the search', () => {
 describeInBrowser('the palette and the bar of a phone', (browser) => {
   test('earlier input is replaced by the next', async () => {
     const { page, complaints, close } = await openTab(browser(), web.url, {
-      cookie: await web.cookieOf(web.house.owner),
+      cookie: await web.cookieOf('owner'),
     });
     await page.goto(`${web.url}/incidents`);
     for (const q of ['shop', 'mute all']) {
@@ -123,7 +123,7 @@ describeInBrowser('the palette and the bar of a phone', (browser) => {
       const { page, close } = await openTab(browser(), web.url, {
         width: phone,
         scripts,
-        cookie: await web.cookieOf(web.house.owner),
+        cookie: await web.cookieOf('owner'),
       });
       await page.goto(`${web.url}/incidents`);
       const bar = page.getByRole('navigation', { name: 'Main' });

@@ -9,7 +9,6 @@ import { startWeb, type TestWeb } from '../../support/web.ts';
 
 let web: TestWeb;
 let tokens: Tokens;
-const same = { 'sec-fetch-site': 'same-origin' };
 
 beforeAll(async () => {
   web = await startWeb();
@@ -31,8 +30,7 @@ const works = (token: string): Promise<boolean> =>
     () => false,
   );
 
-const make = (form: Readonly<Record<string, string>>) =>
-  web.post('/tokens/new', form, { as: web.house.member, headers: same });
+const make = (form: Readonly<Record<string, string>>) => web.send('/tokens/new', form, 'member');
 
 test('a new token is on the page that answers its form, with commands to try, and on no page after', async () => {
   const { status, text, headers } = await make({ name: 'CI', scope: 'read', expires_at: '' });
@@ -41,7 +39,7 @@ test('a new token is on the page that answers its form, with commands to try, an
   expect(text).toContain(`curl -H &#39;Authorization: Bearer ${token}&#39; ${web.url}/api/v1/me`);
   expect(text).toContain(`ANTIPODE_TOKEN=${token} node antipode.mjs whoami`);
   expect(await works(token)).toBe(true);
-  const list = await web.get('/tokens', { as: web.house.owner });
+  const list = await web.get('/tokens', { as: 'owner' });
   expect(list.text).toContain(token.slice(0, 8));
   expect(list.text).not.toContain(token.slice(8));
   // The log says who made it, for what; a part that cannot be guessed from says which.
@@ -76,7 +74,7 @@ describeInBrowser('tokens', (browser) => {
   for (const scripts of [true, false])
     describe(scripts ? 'with scripts' : 'without scripts', () => {
       test('are created, shown once, and revoked', async () => {
-        const cookie = await web.cookieOf(web.house.viewer);
+        const cookie = await web.cookieOf('viewer');
         await web.sql`delete from tokens where user_id = ${web.house.viewer.user}`;
         const { page, close } = await openTab(browser(), web.url, { scripts, cookie });
         await page.goto(`${web.url}/tokens`);

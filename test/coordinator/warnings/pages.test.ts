@@ -24,7 +24,7 @@ describe('pages', () => {
   const certify = (of: string, ends: number, fingerprint: string, issuer = 'Some CA') =>
     web.sql`insert into certificates (monitor_id, organisation_id, fingerprint, issuer, starts_at, ends_at, seen_at)
       values (${of}, ${web.house.organisation}, ${fingerprint}, ${issuer}, now(), ${new Date(Date.now() + ends)}, now())`;
-  const read = async (path: string) => (await web.get(path, { as: web.house.viewer })).text;
+  const read = async (path: string) => await web.text(path, 'viewer');
 
   test('a monitor says what it is warned of, and how long its certificate lasts', async () => {
     const id = await monitor('Shop', { max_response_ms: 2_000 });

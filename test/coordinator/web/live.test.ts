@@ -105,7 +105,7 @@ describe('live stream', () => {
   test('changes between a page and its stream are sent as the stream opens', async () => {
     // The first stream of all hears when the database is listened to: what was before nobody knows.
     await untilChanged(web);
-    const { text } = await web.get('/', { as: web.house.member });
+    const text = await web.text('/', 'member');
     const [, since = ''] = / data-since="([^"]+)"/.exec(text) ?? [];
     expect(since).not.toBe('');
     await change('made meanwhile');

@@ -63,7 +63,7 @@ describe('an anonymous user', () => {
       expect([path, status, headers.get('x-content-type-options')]).toEqual([path, 303, 'nosniff']);
       expect(headers.get('location')).toMatch(/^\/[\x21-\x7e]*$/);
     }
-    const { headers } = await web.get('/sign-in?next=/%E2%82%AC', { as: web.house.owner });
+    const { headers } = await web.get('/sign-in?next=/%E2%82%AC', { as: 'owner' });
     expect(headers.get('location')).toBe('/%E2%82%AC');
   });
 
@@ -74,7 +74,7 @@ describe('an anonymous user', () => {
 
 describe('a member', () => {
   test('sees the frame of the account, with their organisation and name', async () => {
-    const { status, text } = await web.get('/', { as: web.house.member });
+    const { status, text } = await web.get('/', { as: 'member' });
     expect(status).toBe(200);
     expect(text).toContain(web.house.name);
     expect(text).toContain('aria-current="page"');
@@ -82,16 +82,16 @@ describe('a member', () => {
   });
 
   test('finds a page behind every entry of the rail, and behind every link of it', async () => {
-    const { text } = await web.get('/', { as: web.house.owner });
+    const text = await web.text('/', 'owner');
     const rail = /<header class="rail"[\s\S]*?<\/header>/.exec(text)?.[0] ?? '';
     const links = [...rail.matchAll(/href="([^"]+)"/g)].map(([, href]) => href ?? '');
     expect(links.length).toBeGreaterThan(4);
     for (const href of links)
-      expect([href, (await web.get(href, { as: web.house.owner })).status]).toEqual([href, 200]);
+      expect([href, (await web.get(href, { as: 'owner' })).status]).toEqual([href, 200]);
   });
 
   test('reads on a page that something is not found', async () => {
-    const { status, text } = await web.get('/monitors/nothing/of/it', { as: web.house.member });
+    const { status, text } = await web.get('/monitors/nothing/of/it', { as: 'member' });
     expect(status).toBe(404);
     expect(text).toContain('Page not found');
   });
@@ -169,18 +169,18 @@ describe('a change', () => {
   });
 
   test('of time zone and theme is kept in the browser, and shown on the page that it came from', async () => {
-    const kept = await web.post(
-      '/preferences',
-      { zone: 'Asia/Tokyo', theme: 'dark', back: '/?status=down' },
-      { headers: same },
-    );
+    const kept = await web.send('/preferences', {
+      zone: 'Asia/Tokyo',
+      theme: 'dark',
+      back: '/?status=down',
+    });
     expect(kept.headers.get('location')).toBe('/?status=down');
     const cookie = kept.headers
       .getSetCookie()
       .map((each) => each.split(';')[0])
       .join('; ');
     expect(cookie).toBe('zone=Asia%2FTokyo; theme=dark');
-    const { text } = await web.get('/', { as: web.house.member, cookie });
+    const { text } = await web.get('/', { as: 'member', cookie });
     expect(text).toContain('<html lang="en" data-theme="dark">');
     expect(text).toMatch(/value="Asia\/Tokyo" aria-pressed="true"/);
   });
@@ -192,9 +192,7 @@ describe('a change', () => {
       '/\\evil.example',
       'javascript:alert(1)',
     ])
-      expect(
-        (await web.post('/preferences', { back }, { headers: same })).headers.get('location'),
-      ).toBe('/');
+      expect((await web.send('/preferences', { back })).headers.get('location')).toBe('/');
   });
 
   test('without a valid form, or far too long, is refused in words', async () => {

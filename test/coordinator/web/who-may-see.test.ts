@@ -352,11 +352,7 @@ describe('a form', () => {
         { 'sec-fetch-site': 'cross-site' },
         { origin: 'https://evil.example' },
       ]) {
-        const { status, text } = await web.post(
-          addressOf(page.path),
-          {},
-          { as: web.house.owner, headers },
-        );
+        const { status, text } = await web.post(addressOf(page.path), {}, { as: 'owner', headers });
         expect(status).toBe(403);
         expect(text).toContain('this form came from another site');
       }

@@ -7,7 +7,6 @@ import { startWeb, type TestWeb } from '../../support/web.ts';
 let web: TestWeb;
 let demo: Demo;
 let receiver: Receiver;
-const same = { 'sec-fetch-site': 'same-origin' };
 
 beforeAll(async () => {
   web = await startWeb();
@@ -20,7 +19,7 @@ afterAll(async () => {
 });
 
 const post = (path: string, form: Readonly<Record<string, string | readonly string[]>> = {}) =>
-  web.post(path, form, { as: web.house.owner, headers: same });
+  web.send(path, form, 'owner');
 const read = async (path: string, as: Person = web.house.owner): Promise<string> =>
   (await web.get(path, { as })).text;
 const sees = (text: string, ...words: readonly string[]): boolean[] =>

@@ -13,7 +13,7 @@ import {
   type TestOrganisation,
   testSecretKey,
 } from '../../../support/people.ts';
-import { sameSite, startWeb, type TestWeb } from '../../../support/web.ts';
+import { startWeb, type TestWeb } from '../../../support/web.ts';
 
 /** The incident page: what it says, to whom, and what it never says. */
 describe('detail', () => {
@@ -26,8 +26,7 @@ describe('detail', () => {
   });
   afterAll(() => web.close());
 
-  const post = (path: string, form: Record<string, string>, as: Person) =>
-    web.post(path, form, { as, headers: { 'sec-fetch-site': 'same-origin' } });
+  const post = (path: string, form: Record<string, string>, as: Person) => web.send(path, form, as);
 
   const hostile = '<script>alert(1)</script>';
 
@@ -72,7 +71,7 @@ describe('detail', () => {
   describe('the page of an incident', () => {
     test('begins with the fault, where it is seen and its layer', async () => {
       const id = await incident();
-      const { status, text } = await web.get(`/incidents/${id}`, { as: web.house.viewer });
+      const { status, text } = await web.get(`/incidents/${id}`, { as: 'viewer' });
       expect(status).toBe(200);
       expect(text).toContain('<title>Down: Checkout · Antipode</title>');
       expect(text).toMatch(/<h1>Checkout is down from some continents<\/h1>/);
@@ -90,9 +89,7 @@ describe('detail', () => {
           from incidents where id = ${id}`;
       await alert('down', '6 minutes');
       const storyOf = async () =>
-        /<ol class="story">.*?<\/ol>/s.exec(
-          (await web.get(`/incidents/${id}`, { as: web.house.viewer })).text,
-        )?.[0];
+        /<ol class="story">.*?<\/ol>/s.exec(await web.text(`/incidents/${id}`, 'viewer'))?.[0];
       expect(await storyOf()).toContain('Nobody was notified. <a href="#why">Why?</a>');
       expect(await storyOf()).not.toContain('Alert sent');
       await web.sql`update incidents set resolved_at = now() where id = ${id}`;
@@ -104,7 +101,7 @@ describe('detail', () => {
     });
 
     test('has the whole value of uptime where one points at it', async () => {
-      const { text } = await web.get(`/incidents/${await incident()}`, { as: web.house.viewer });
+      const text = await web.text(`/incidents/${await incident()}`, 'viewer');
       expect(text).toMatch(/Uptime of 1 d: <b><span title="\d+\.\d{4} %">\d+\.\d\d %<\/span><\/b>/);
     });
 
@@ -116,7 +113,7 @@ describe('detail', () => {
       const set = (at: number) =>
         web.sql`update monitors set created_at = ${new Date(at)} where id = ${row?.monitor ?? ''}`;
       await set(Date.now());
-      const { text } = await web.get(`/incidents/${id}`, { as: web.house.viewer });
+      const text = await web.text(`/incidents/${id}`, 'viewer');
       await set(row?.created_at ?? Date.now());
       expect(text).not.toContain('Uptime of');
       expect(text).toMatch(/of\s+downtime\.|No downtime\s+counted/);
@@ -125,7 +122,7 @@ describe('detail', () => {
     test('says where one network saw it twice', async () => {
       const id = await incident();
       const story = async () => {
-        const { text } = await web.get(`/incidents/${id}`, { as: web.house.viewer });
+        const text = await web.text(`/incidents/${id}`, 'viewer');
         return text.replaceAll(/\s+/g, ' ');
       };
       expect(await story()).not.toContain('in one network');
@@ -147,14 +144,14 @@ describe('detail', () => {
         confirmed_continent = 'Europe' where id = ${id}`;
       await web.sql`update incident_evidence set continent = ${`Europe/${place}`}
         where incident_id = ${id} and part = 'confirmed'`;
-      const { text } = await web.get(`/incidents/${id}`, { as: web.house.viewer });
+      const text = await web.text(`/incidents/${id}`, 'viewer');
       expect(text.replaceAll(/\s+/g, ' ')).toContain(
         'Confirmed by <b>Virginia</b>, Office Paris (another host and public address),',
       );
     });
 
     test('puts what every continent saw side by side, and marks what differs', async () => {
-      const { text } = await web.get(`/incidents/${await incident()}`, { as: web.house.viewer });
+      const text = await web.text(`/incidents/${await incident()}`, 'viewer');
       const rows = [...text.matchAll(/<tr><th scope="row">([^<]*)<\/th>(.*?)<\/tr>/gs)].map(
         ([, label, cells]) => [label, cells ?? ''] as const,
       );
@@ -168,7 +165,7 @@ describe('detail', () => {
 
     test('shows text of the target and names as text', async () => {
       const { text } = await web.get(`/incidents/${await incident(`${hostile}שלום👩‍👩‍👧`)}`, {
-        as: web.house.owner,
+        as: 'owner',
       });
       expect(text).not.toContain(hostile);
       expect(text).toContain('&lt;script&gt;alert(1)&lt;/script&gt; upstream');
@@ -185,7 +182,7 @@ describe('detail', () => {
 
     test('offers to write and to share to those alone who may', async () => {
       const id = await incident();
-      const reader = await web.get(`/incidents/${id}`, { as: web.house.viewer });
+      const reader = await web.get(`/incidents/${id}`, { as: 'viewer' });
       expect(reader.text).not.toContain('Add note');
       expect(reader.text).not.toContain('/share"');
       expect((await post(`/incidents/${id}/share`, {}, web.house.viewer)).status).toBe(403);
@@ -203,7 +200,7 @@ describe('detail', () => {
         progress: { asked: ['Europe', 'Asia', 'Africa'], failed: ['Europe', 'Asia'], passed: [] },
       };
       await web.sql`update incidents set progress = ${JSON.stringify(progress)} where id = ${id}`;
-      const { text } = await web.get(`/incidents/${id}`, { as: web.house.viewer });
+      const text = await web.text(`/incidents/${id}`, 'viewer');
       expect(text).toMatch(/<h1>Search is down from 2 of 3 continents; Africa is checking<\/h1>/);
     });
 
@@ -239,7 +236,7 @@ describe('detail', () => {
         web.house.member,
       );
       expect([written.status, written.headers.get('location')]).toEqual([303, `/incidents/${id}`]);
-      const { text } = await web.get(`/incidents/${id}`, { as: web.house.viewer });
+      const text = await web.text(`/incidents/${id}`, 'viewer');
       expect(text).toContain('Deployed at noon &lt;script&gt;');
     });
   });
@@ -255,7 +252,7 @@ describe('detail', () => {
       const [, path = ''] =
         new RegExp(`${web.url}(/shared/incidents/[A-Za-z0-9_-]+)`).exec(made.text) ?? [];
       expect(path).not.toBe('');
-      const read = await web.get(`/incidents/${id}`, { as: web.house.member });
+      const read = await web.get(`/incidents/${id}`, { as: 'member' });
       expect(read.text).not.toContain(path);
       expect(read.text).toContain('data-live');
       const open = await web.get(path);
@@ -282,12 +279,10 @@ describe('detail', () => {
   describe('the list of incidents', () => {
     test('answers first whether anything is down, and lists the newest first, by state and time', async () => {
       await incident('Zebra');
-      const { text } = await web.get('/incidents', { as: web.house.viewer });
+      const text = await web.text('/incidents', 'viewer');
       expect(text).toMatch(/<h1>Zebra and \d+ more are down<\/h1>/);
       expect(text.indexOf('>Zebra</a>')).toBeLessThan(text.indexOf('>Checkout</a>'));
-      expect((await web.get('/incidents?state=resolved', { as: web.house.viewer })).text).toContain(
-        'No incidents match',
-      );
+      expect(await web.text('/incidents?state=resolved', 'viewer')).toContain('No incidents match');
     });
 
     test('folds three and more of one monitor into one row, which opens them, and says that it flaps', async () => {
@@ -297,23 +292,23 @@ describe('detail', () => {
           insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, resolved_at)
           values (${newId()}, ${web.house.organisation}, ${of}, ${new Date(Date.now() - minutes * 60_000)},
             ${new Date(Date.now() - minutes * 60_000)}, ${new Date(Date.now() - (minutes - 1) * 60_000)})`;
-      const { text } = await web.get('/incidents?state=all', { as: web.house.viewer });
+      const text = await web.text('/incidents?state=all', 'viewer');
       expect(text.match(/>Webhooks ingest<\/a>/g)).toHaveLength(1);
       expect(text).toContain('Flapping: 3 times in 30 min');
       const [, href = ''] = /href="([^"]*)">3 times</.exec(text) ?? [];
       const open = newId();
       await web.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at)
         values (${open}, ${web.house.organisation}, ${of}, now(), now())`;
-      expect((await web.get(`/incidents/${open}`, { as: web.house.viewer })).text).toContain(
+      expect(await web.text(`/incidents/${open}`, 'viewer')).toContain(
         'Flapping: 4 times in 30 min',
       );
       await web.sql`delete from incidents where id = ${open}`;
-      const all = await web.get(href.replaceAll('&amp;', '&'), { as: web.house.viewer });
+      const all = await web.get(href.replaceAll('&amp;', '&'), { as: 'viewer' });
       expect(all.text.match(/>Webhooks ingest<\/a>/g)).toHaveLength(3);
     });
 
     test('of a new organisation is one sentence and one action', async () => {
-      const { text } = await web.get('/incidents', { as: unknownSender.owner });
+      const text = await web.text('/incidents', unknownSender.owner);
       expect(text).toContain('<h1>Nothing is down</h1>');
       expect(text).toContain('href="/monitors/new"');
     });
@@ -353,7 +348,7 @@ describe('notifications of an incident', () => {
 
   describe('the page of an incident', () => {
     test('rule 40: says for every channel why it was notified or not, with its latency, to viewers too', async () => {
-      const { text } = await web.get(incident(), { as: web.house.viewer });
+      const text = await web.text(incident(), 'viewer');
       expect(text).toContain(
         '#ops was notified. One more is notified later if the outage is still open.',
       );
@@ -371,38 +366,34 @@ describe('notifications of an incident', () => {
 
     test('rule 34: is where a member says that they are on it, once; a viewer only sees who is', async () => {
       const button = `action="${incident()}/acknowledge"`;
-      expect((await web.get(incident(), { as: web.house.viewer })).text).not.toContain(button);
-      expect((await web.get(incident(), { as: web.house.member })).text).toContain(button);
-      const done = await web.post(
-        `${incident()}/acknowledge`,
-        {},
-        { as: web.house.member, headers: sameSite },
-      );
+      expect(await web.text(incident(), 'viewer')).not.toContain(button);
+      expect(await web.text(incident(), 'member')).toContain(button);
+      const done = await web.send(`${incident()}/acknowledge`, {}, 'member');
       expect([done.status, done.headers.get('location')]).toEqual([303, incident()]);
       expect((await onIt())?.by).toBe(web.house.member.user);
-      const { text } = await web.get(incident(), { as: web.house.viewer });
+      const text = await web.text(incident(), 'viewer');
       expect(text).toContain(`Acknowledged by <b>${web.house.member.email}</b>`);
-      expect((await web.get(incident(), { as: web.house.owner })).text).not.toContain(button);
+      expect(await web.text(incident(), 'owner')).not.toContain(button);
       const act = (what: string, form: Record<string, string> = {}) =>
-        web.post(`${incident()}/${what}`, form, { as: web.house.member, headers: sameSite });
+        web.send(`${incident()}/${what}`, form, 'member');
       expect((await act('assign', { email: web.house.owner.email })).status).toBe(303);
       expect((await onIt())?.by).toBe(web.house.owner.user);
       const [to, by] = [web.house.owner.email, web.house.member.email];
-      expect((await web.get(incident(), { as: web.house.member })).text).toContain(
+      expect(await web.text(incident(), 'member')).toContain(
         `Assigned to <b>${to}</b> by <b>${by}</b>`,
       );
-      const list = await web.get('/incidents', { as: web.house.viewer });
+      const list = await web.get('/incidents', { as: 'viewer' });
       expect(list.text).toMatch(new RegExp(`${web.house.owner.email}\\s*, 1 min`));
       expect((await act('hand-back')).status).toBe(303);
       expect(await onIt()).toEqual({ by: null, as: null });
-      const after = await web.get(incident(), { as: web.house.member });
+      const after = await web.get(incident(), { as: 'member' });
       expect(after.text).toContain(button);
       expect(after.text).toContain(`Handed back by <b>${web.house.member.email}</b>`);
     });
   });
 
   test('the page of a monitor lists its recipients, when they are notified, and who is not', async () => {
-    const { text } = await web.get(`/monitors/${demo.idOf('Checkout')}`, { as: web.house.viewer });
+    const text = await web.text(`/monitors/${demo.idOf('Checkout')}`, 'viewer');
     const told = text.slice(
       text.indexOf('id="told"'),
       text.indexOf('</section>', text.indexOf('id="told"')),
@@ -418,9 +409,7 @@ describe('notifications of an incident', () => {
       ['Pager', 'after 5 min'],
     ]);
     expect(told).toContain('Cannot deliver: e-mail is not set up');
-    expect(
-      (await web.get(`/monitors/${demo.idOf('CDN')}`, { as: web.house.viewer })).text,
-    ).not.toContain('Night shift');
+    expect(await web.text(`/monitors/${demo.idOf('CDN')}`, 'viewer')).not.toContain('Night shift');
   });
 
   test('the form of a monitor lists its recipients, by the filters of the channels and the selected group', async () => {
@@ -436,19 +425,15 @@ describe('notifications of an incident', () => {
     const { id: channel } = await ask(createChannel, hook);
     const told = (text: string): string =>
       /<p id="would-be-told"[^>]*>([^<]*)/.exec(text)?.[1] ?? '';
-    const fresh = told((await web.get('/monitors/new', { as: web.house.member })).text);
+    const fresh = told(await web.text('/monitors/new', 'member'));
     expect(fresh).toMatch(
       /^#ops immediately; Pager after 5 min\. Not notified: ana@shop\.example \(cannot deliver: e-mail is not set up\)/,
     );
     expect(fresh).not.toContain('Group hook');
-    const chosen = await web.post(
-      '/monitors/new',
-      { type: 'https', act: 'look', group },
-      { as: web.house.member, headers: sameSite },
-    );
+    const chosen = await web.send('/monitors/new', { type: 'https', act: 'look', group }, 'member');
     expect(told(chosen.text)).toContain('Group hook immediately');
     const checkout = `/monitors/${demo.idOf('Checkout')}/edit`;
-    expect(told((await web.get(checkout, { as: web.house.member })).text)).toContain('Night shift');
+    expect(told(await web.text(checkout, 'member'))).toContain('Night shift');
     expect(notificationInWords([])).toBe('Nobody would be notified when it is down.');
     await ask(deleteChannel, { channel_id: channel });
   });
@@ -473,7 +458,7 @@ describe('notifications of an incident', () => {
       const again = await fromOutside(acknowledge());
       expect(again.text).toContain('Already resolved or acknowledged');
       expect(again.text).toContain(`href="${incident()}"`);
-      expect((await web.get(acknowledge())).text).toContain('Already acknowledged');
+      expect(await web.text(acknowledge())).toContain('Already acknowledged');
     });
 
     test('rule 34: has a short form for an SMS, with the same rights', async () => {
@@ -545,7 +530,7 @@ describe('notifications of an incident', () => {
     });
 
     test('ends the mails of one address in one click, however the mail service sends it', async () => {
-      expect((await web.get(unsubscribe())).text).toContain('night@shop.example');
+      expect(await web.text(unsubscribe())).toContain('night@shop.example');
       const suppressed = () => web.sql<{ address: string }[]>`select address from suppressions`;
       expect(await suppressed()).toEqual([]);
       const body = new FormData();
@@ -567,13 +552,13 @@ describe('notifications of an incident', () => {
       const verified = async () =>
         (await web.sql`select 1 from channels where id = ${id} and verified_at is not null`)
           .length === 1;
-      expect((await web.get(`/confirm-channel/${secret}`)).text).toContain('Confirm alerts');
+      expect(await web.text(`/confirm-channel/${secret}`)).toContain('Confirm alerts');
       expect(await verified()).toBe(false);
-      const say = () => web.post(`/confirm-channel/${secret}`, {}, { headers: sameSite });
+      const say = () => web.send(`/confirm-channel/${secret}`, {});
       expect((await say()).text).toContain('now gets alerts');
       expect(await verified()).toBe(true);
       expect((await say()).text).toContain('Already confirmed');
-      expect((await web.get(`/confirm-channel/${secret}`)).text).toContain('Already confirmed');
+      expect(await web.text(`/confirm-channel/${secret}`)).toContain('Already confirmed');
       const foreign = await web.get(`/confirm-channel/${'z'.repeat(43)}`);
       expect([
         foreign.status,
@@ -594,7 +579,7 @@ describe('notifications of an incident', () => {
       expect(
         (
           await web.get(`/alerts/${demo.channels.ops}/messages/${demo.channels.message}`, {
-            as: web.house.viewer,
+            as: 'viewer',
           })
         ).text,
       ).toContain('Why you got this');
@@ -604,7 +589,7 @@ describe('notifications of an incident', () => {
       expect(
         (
           await web.get(`/alerts/${demo.channels.pager}/messages/${demo.channels.message}`, {
-            as: web.house.viewer,
+            as: 'viewer',
           })
         ).status,
       ).toBe(404);

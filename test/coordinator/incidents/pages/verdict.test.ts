@@ -43,7 +43,7 @@ describe('the verdict of an incident', () => {
     };
     await web.sql`update incidents set scope = 'everywhere',
       progress = ${JSON.stringify(progress)}::text::jsonb where id = ${id}`;
-    const { text } = await web.get(`/incidents/${id}`, { as: web.house.viewer });
+    const text = await web.text(`/incidents/${id}`, 'viewer');
     expect(text).toContain('<h1>Intranet is down outside, up inside (Office Berlin)</h1>');
     expect(text).toContain(
       'Answers inside (Office Berlin), fails from two continents: the way in (edge, firewall, DNS).',
@@ -55,7 +55,7 @@ describe('the verdict of an incident', () => {
     const id = await incident('By address');
     await web.sql`update incident_evidence set phases = '{"dns":null,"tcp":1,"tls":null}'
       where incident_id = ${id}`;
-    const { text } = await web.get(`/incidents/${id}`, { as: web.house.viewer });
+    const text = await web.text(`/incidents/${id}`, 'viewer');
     expect(text).toContain('Network is fine; the server returns an error.');
   });
 
@@ -71,7 +71,7 @@ describe('the verdict of an incident', () => {
       insert into beats (id, monitor_id, kind, at, exit_code, body, method, ear)
       values (${newId()}, ${row?.monitor ?? ''}, 'fail', now() - interval '10 seconds', 3,
         'disk full', 'POST', 'coordinator')`;
-    const page = await web.get(`/incidents/${id}`, { as: web.house.viewer });
+    const page = await web.get(`/incidents/${id}`, { as: 'viewer' });
     const text = page.text.replaceAll(/\s+/g, ' ');
     expect(text).toContain('<h1>Invoice run is down</h1>');
     expect(text).toContain('No heartbeat for 90 seconds (expected every minute)');

@@ -7,14 +7,7 @@ import {
 } from '../../../../coordinator/maintenance/pages/parts.ts';
 import { formOf } from '../../../../coordinator/web/form-data.ts';
 import type { Person } from '../../../support/people.ts';
-import {
-  type Answer,
-  hostile,
-  sameSite,
-  startWeb,
-  type TestWeb,
-  type Values,
-} from '../../../support/web.ts';
+import { type Answer, hostile, startWeb, type TestWeb, type Values } from '../../../support/web.ts';
 
 /** Maintenance on pages: planned, previewed, begun, ended, changed, deleted. */
 describe('windows', () => {
@@ -33,7 +26,7 @@ describe('windows', () => {
   const get = async (path: string, as: Person = web.house.owner): Promise<Answer> =>
     web.get(path, { as });
   const post = (path: string, form: Values, as: Person = web.house.owner): Promise<Answer> =>
-    web.post(path, form, { as, headers: sameSite });
+    web.send(path, form, as);
   const planned = (more: Values = {}): Values => ({
     name: 'Upgrade',
     when: 'planned',

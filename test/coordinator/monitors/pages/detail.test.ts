@@ -16,7 +16,6 @@ import {
   hostile,
   type MonitorForms,
   monitorForms,
-  sameSite,
   startWeb,
   type TestWeb,
   type Values,
@@ -37,8 +36,7 @@ describe('detail', () => {
   });
   afterAll(() => web.close());
 
-  const post = (path: string, form: Record<string, string>, as: Person) =>
-    web.post(path, form, { as, headers: { 'sec-fetch-site': 'same-origin' } });
+  const post = (path: string, form: Record<string, string>, as: Person) => web.send(path, form, as);
 
   const hostile = '"><img src=x onerror=alert(1)>';
 
@@ -77,7 +75,7 @@ describe('detail', () => {
     const details = { places: 'Asia', cause: 'Status 403, expected 2xx' };
     await web.sql`insert into warnings (id, organisation_id, monitor_id, code, details, began_at, confirmed_at)
       values (${newId()}, ${web.house.organisation}, ${id}, 'place_fails', ${JSON.stringify(details)}::text::jsonb, now(), now())`;
-    const page = await web.get(`/monitors/${id}`, { as: web.house.member });
+    const page = await web.get(`/monitors/${id}`, { as: 'member' });
     expect(page.text).toContain('Fails from Asia, passes elsewhere: Status 403, expected 2xx');
     expect(page.text).toContain('Leave Asia out');
     await post(`/monitors/${id}/leave-out`, { continent: 'Asia' }, web.house.member);
@@ -95,7 +93,7 @@ describe('detail', () => {
       await result(id, 'Europe', 0, 61);
       await result(id, 'Asia', 6, 212);
       await result(id, 'Asia', 11, 900, 'fail');
-      const { status, text } = await web.get(`/monitors/${id}`, { as: web.house.viewer });
+      const { status, text } = await web.get(`/monitors/${id}`, { as: 'viewer' });
       expect(status).toBe(200);
       expect(text).toMatch(/<h1>Checkout has been up for .*\.<\/h1>/);
       expect(text).toContain('aria-label="p50 response time. Mean: Europe 61 ms, Asia 212 ms"');
@@ -110,7 +108,7 @@ describe('detail', () => {
       await result(id, 'Europe', 0, 20);
       await web.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, resolved_at)
       values (${incident}, ${web.house.organisation}, ${id}, now() - interval '3 hours', now() - interval '3 hours', now() - interval '2 hours')`;
-      const { text } = await web.get(`/monitors/${id}?days=1`, { as: web.house.viewer });
+      const text = await web.text(`/monitors/${id}?days=1`, 'viewer');
       const sum = /<p class="sum">(.*?)<\/p>/s.exec(text)?.[1]?.replaceAll(/<[^>]*>/g, '') ?? '';
       expect(sum).toBe('up 23 h + down 1 h + maintenance 0 + unknown 0 + paused 0 = 1 d');
       expect(text).toContain(`<a href="/incidents/${incident}">Incident</a>`);
@@ -124,8 +122,7 @@ describe('detail', () => {
       const hour = hourOf(Date.now());
       for (const days of [1, 120])
         await result(id, 'Europe', (Date.now() - hour) / 60_000 + days * 1_440, 100);
-      const page = async (query: string) =>
-        (await web.get(`/monitors/${id}?${query}`, { as: web.house.viewer })).text;
+      const page = async (query: string) => await web.text(`/monitors/${id}?${query}`, 'viewer');
       for (const [query, marks] of [
         ['window=1y&days=7', 1],
         ['window=1y&days=365', 1],
@@ -144,7 +141,7 @@ describe('detail', () => {
         await result(id, 'Europe', 0, 20);
         await web.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, resolved_at)
         values (${newId()}, ${web.house.organisation}, ${id}, now() - interval '30 minutes', now() - interval '30 minutes', now() - interval '15 minutes')`;
-        const { text } = await web.get(`/monitors/${id}${query}`, { as: web.house.viewer });
+        const text = await web.text(`/monitors/${id}${query}`, 'viewer');
         return /<dt>(Uptime.*?)<\/dt>\s*<dd>(.*?)<\/dd>/s.exec(text)?.slice(1);
       };
       expect(await uptime('48 minutes')).toEqual([expect.stringMatching(/^Uptime, 48 min/), '–']);
@@ -159,7 +156,7 @@ describe('detail', () => {
     test('warns of settings without effect, with the probable intention', async () => {
       const { text } = await web.get(
         `/monitors/${await monitor({ config: { expectd_status: [200] } })}`,
-        { as: web.house.viewer },
+        { as: 'viewer' },
       );
       expect(text).toContain(
         'expectd_status is not used by https checks; did you mean expected_status?',
@@ -169,7 +166,7 @@ describe('detail', () => {
     test('shows names as text, however they are written', async () => {
       for (const name of [hostile, 'x'.repeat(200), 'متجر', '👩‍👩‍👧‍👦'.repeat(20)]) {
         const { status, text } = await web.get(`/monitors/${await monitor({ name })}`, {
-          as: web.house.viewer,
+          as: 'viewer',
         });
         expect(status).toBe(200);
         expect(text).not.toContain('<img');
@@ -178,12 +175,10 @@ describe('detail', () => {
 
     test('offers nothing that a viewer may not do, and is not there for anybody else', async () => {
       const id = await monitor();
-      const { text } = await web.get(`/monitors/${id}`, { as: web.house.viewer });
+      const text = await web.text(`/monitors/${id}`, 'viewer');
       for (const word of ['/edit', '/pause', '/delete'])
         expect(text).not.toContain(`/monitors/${id}${word}`);
-      expect((await web.get(`/monitors/${id}`, { as: web.house.member })).text).toContain(
-        `/monitors/${id}/edit`,
-      );
+      expect(await web.text(`/monitors/${id}`, 'member')).toContain(`/monitors/${id}/edit`);
       expect((await web.get(`/monitors/${id}`, { as: unknownSender.owner })).status).toBe(404);
       expect((await web.get('/monitors/nothing', { as: unknownSender.owner })).status).toBe(404);
     });
@@ -191,21 +186,19 @@ describe('detail', () => {
     test('uses the default for an invalid time', async () => {
       const id = await monitor();
       for (const query of ['?days=0', '?days=many', '?window=5y', '?days=365&window=1y'])
-        expect((await web.get(`/monitors/${id}${query}`, { as: web.house.viewer })).status).toBe(
-          200,
-        );
+        expect((await web.get(`/monitors/${id}${query}`, { as: 'viewer' })).status).toBe(200);
     });
   });
 
   describe('the page of a heartbeat', () => {
     test('shows the last pings with what they said, as text', async () => {
       const id = await monitor({ type: 'heartbeat', name: 'Backup' });
-      expect((await web.get(`/monitors/${id}`, { as: web.house.viewer })).text).toContain(
+      expect(await web.text(`/monitors/${id}`, 'viewer')).toContain(
         'Backup waits for its first ping.',
       );
       await web.sql`insert into beats (id, monitor_id, kind, exit_code, at, run_ms, method, body, ear)
       values (${newId()}, ${id}, 'fail', 3, now(), 4200, 'POST', ${`disk full ${hostile}`}, 'coordinator')`;
-      const { text } = await web.get(`/monitors/${id}`, { as: web.house.viewer });
+      const text = await web.text(`/monitors/${id}`, 'viewer');
       expect(text).toContain('Failed, code 3');
       expect(text).toContain('4 s');
       expect(text).toContain('disk full &quot;&gt;&lt;img');
@@ -223,14 +216,12 @@ describe('detail', () => {
 
     test('shows its address only on request, in an answer that is not cached, and to members alone', async () => {
       const id = await monitor({ type: 'heartbeat', name: 'Backup' });
-      expect((await web.get(`/monitors/${id}`, { as: web.house.member })).text).not.toMatch(
-        /\/beat\/[A-Za-z0-9_-]{20}/,
-      );
+      expect(await web.text(`/monitors/${id}`, 'member')).not.toMatch(/\/beat\/[A-Za-z0-9_-]{20}/);
       const rotate = () =>
         post(`/monitors/${id}/address/rotate`, { overlap_s: '0' }, web.house.member);
       const rotated = await rotate();
       expect(rotated.headers.get('location')).toBe(`/monitors/${id}?address=shown#address`);
-      const shown = () => web.get(`/monitors/${id}?address=shown`, { as: web.house.viewer });
+      const shown = () => web.get(`/monitors/${id}?address=shown`, { as: 'viewer' });
       const { headers, text } = await shown();
       expect(headers.get('cache-control')).toBe('no-store');
       const [address = ''] = new RegExp(`${web.url}/beat/[A-Za-z0-9_-]+`).exec(text) ?? [];
@@ -269,16 +260,14 @@ describe('acts', () => {
   describe('what is done to a monitor', () => {
     test('pause and resume ask at their address, and are done by a form', async () => {
       const id = await forms.made({ name: 'Door' });
-      const asked = await web.get(`/monitors/${id}/pause`, { as: web.house.member });
+      const asked = await web.get(`/monitors/${id}/pause`, { as: 'member' });
       expect(asked.text).toContain('<h1>Pause Door?</h1>');
       expect(await forms.rowOf(id)).toMatchObject({ enabled: true });
       const done = await forms.post(`/monitors/${id}/pause`, {}, web.house.member);
       expect([done.status, done.headers.get('location')]).toEqual([303, `/monitors/${id}`]);
       expect(await forms.rowOf(id)).toMatchObject({ enabled: false });
-      expect((await web.get(`/monitors/${id}/pause`, { as: web.house.member })).status).toBe(303);
-      expect((await web.get(`/monitors/${id}/resume`, { as: web.house.member })).text).toContain(
-        '<h1>Resume Door?</h1>',
-      );
+      expect((await web.get(`/monitors/${id}/pause`, { as: 'member' })).status).toBe(303);
+      expect(await web.text(`/monitors/${id}/resume`, 'member')).toContain('<h1>Resume Door?</h1>');
       await forms.post(`/monitors/${id}/resume`, {}, web.house.member);
       expect(await forms.rowOf(id)).toMatchObject({ enabled: true });
     });
@@ -294,12 +283,12 @@ describe('acts', () => {
       ]) {
         const id = await forms.made({ name });
         const path = `/monitors/${id}/delete`;
-        const { status, text } = await web.get(path, { as: web.house.member });
+        const { status, text } = await web.get(path, { as: 'member' });
         expect([status, text.includes('<img')]).toEqual([200, false]);
         const done = await forms.post(path, {}, web.house.member);
         expect([done.status, done.headers.get('location')]).toEqual([303, '/']);
         expect(await forms.rowOf(id)).toBeUndefined();
-        const trash = await web.get('/monitors/trash', { as: web.house.member });
+        const trash = await web.get('/monitors/trash', { as: 'member' });
         expect([trash.status, trash.text.includes(`/monitors/trash/${id}/restore`)]).toEqual([
           200,
           true,
@@ -329,7 +318,7 @@ describe('acts', () => {
       ]) {
         for (const as of [web.house.member, web.house.admin, web.house.owner])
           expect([path, (await web.get(path, { as })).status]).toEqual([path, 200]);
-        const viewer = await web.get(path, { as: web.house.viewer });
+        const viewer = await web.get(path, { as: 'viewer' });
         expect([path, viewer.status, viewer.text.includes('You cannot do this')]).toEqual([
           path,
           403,
@@ -365,7 +354,7 @@ describe('acts', () => {
           403,
         ]);
         const foreign = await web.post(path, form, {
-          as: web.house.owner,
+          as: 'owner',
           headers: { 'sec-fetch-site': 'cross-site' },
         });
         expect([path, foreign.status, foreign.text.includes('came from another site')]).toEqual([
@@ -378,7 +367,7 @@ describe('acts', () => {
             path,
             404,
           ]);
-        expect((await web.post(path, form, { headers: sameSite })).status).toBe(303);
+        expect((await web.send(path, form)).status).toBe(303);
       }
       expect(await forms.rowOf(id)).toEqual(before);
       expect(await forms.rowsNamed('Made by nobody')).toEqual([]);

@@ -155,7 +155,7 @@ describe('a test run', () => {
       'config.bearer_token': 'hush',
       name: hostile,
     });
-    const cookie = await web.cookieOf(web.house.member);
+    const cookie = await web.cookieOf('member');
     const answer = await fetch(`${web.url}/monitors/new`, {
       method: 'POST',
       body,
@@ -198,7 +198,7 @@ describe('a test run', () => {
     const asked = web.post(
       '/monitors/new',
       { ...wanted, act: 'try' },
-      { as: web.house.member, headers: sameSite, encoding: 'br' },
+      { as: 'member', headers: sameSite, encoding: 'br' },
     );
     const count = trials.wanted.length;
     await eventually(async () => trials.wanted.length > count || undefined);

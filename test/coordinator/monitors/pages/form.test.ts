@@ -32,20 +32,20 @@ afterAll(() => web.close());
 
 describe('the form of a new monitor', () => {
   test('asks for the kind first, shows three fields, and folds the rest', async () => {
-    const { status, text } = await web.get('/monitors/new', { as: web.house.member });
+    const { status, text } = await web.get('/monitors/new', { as: 'member' });
     expect(status).toBe(200);
     expect(text).toContain('<h1>New monitor</h1>');
     expect(text).toContain('(1,440 checks a day)');
     expect(text).not.toMatch(/<details class="fold" open/);
-    expect((await web.get('/monitors/new?type=dns', { as: web.house.member })).text).toContain(
+    expect(await web.text('/monitors/new?type=dns', 'member')).toContain(
       '<h1>New DNS monitor</h1>',
     );
-    expect(
-      (await web.get('/monitors/new?type=heartbeat', { as: web.house.member })).text,
-    ).toContain('<h1>New heartbeat monitor</h1>');
-    expect(
-      (await web.get('/monitors/new?target=https://a.example/', { as: web.house.member })).text,
-    ).toContain('value="https://a.example/"');
+    expect(await web.text('/monitors/new?type=heartbeat', 'member')).toContain(
+      '<h1>New heartbeat monitor</h1>',
+    );
+    expect(await web.text('/monitors/new?target=https://a.example/', 'member')).toContain(
+      'value="https://a.example/"',
+    );
   });
 
   test('has a field for every key of every kind, with the labels of the one table', async () => {
@@ -53,7 +53,7 @@ describe('the form of a new monitor', () => {
       expect([...settingsOf(kind).map(({ key }) => key), ...hiddenKeys[kind]].toSorted()).toEqual(
         Object.keys(configKeys[kind]).toSorted(),
       );
-      const { text } = await web.get(`/monitors/new?type=${kind}`, { as: web.house.member });
+      const text = await web.text(`/monitors/new?type=${kind}`, 'member');
       for (const { key } of settingsOf(kind)) {
         if (key === 'inside_counts') continue;
         expect([key, text.includes(`name="config.${key}`)]).toEqual([key, true]);
@@ -89,7 +89,7 @@ describe('the form of a new monitor', () => {
     expect(await forms.rowsNamed('twice.example')).toHaveLength(1);
     expect(await forms.rowsNamed('twice.example/cart?id=1')).toHaveLength(1);
     const shown = await web.get(`/monitors/new?target=${encodeURIComponent(target)}`, {
-      as: web.house.member,
+      as: 'member',
     });
     expect(shown.text).toContain('twice.example/cart?id=1 has the same address.');
     expect(decodeURIComponent((await create()).headers.getSetCookie().join())).toContain(
@@ -97,8 +97,7 @@ describe('the form of a new monitor', () => {
     );
     const foreign = await createTestOrganisation(web.sql);
     expect(
-      (await web.get(`/monitors/new?target=${encodeURIComponent(target)}`, { as: foreign.member }))
-        .text,
+      await web.text(`/monitors/new?target=${encodeURIComponent(target)}`, foreign.member),
     ).not.toContain('same address');
   });
 
@@ -111,7 +110,7 @@ describe('the form of a new monitor', () => {
       'config.bearer_token': 'a-token',
       'config.body_contains': 'Welcome',
     });
-    const { text } = await web.get(`/monitors/new?from=${id}`, { as: web.house.member });
+    const text = await web.text(`/monitors/new?from=${id}`, 'member');
     expect(text).toContain('value="Copy of To clone"');
     expect(text).toContain('Secrets were not copied');
     expect(text).toContain('Accept: text/html');
@@ -130,12 +129,12 @@ describe('the form of a new monitor', () => {
     });
     const foreign = await createTestOrganisation(web.sql);
     expect((await web.get(`/monitors/new?from=${id}`, { as: foreign.owner })).status).toBe(404);
-    expect((await web.get(`/monitors/new?from=${id}`, { as: web.house.viewer })).status).toBe(403);
+    expect((await web.get(`/monitors/new?from=${id}`, { as: 'viewer' })).status).toBe(403);
   });
 
   test('takes an address from the empty dashboard, which is tested at once', async () => {
     const empty = await createTestOrganisation(web.sql);
-    const { text } = await web.get('/', { as: empty.member });
+    const text = await web.text('/', empty.member);
     expect(text).toContain('No monitors yet');
     expect(text).toContain('<form class="card begin" method="post" action="/monitors/new#try">');
     const answer = await forms.post(
@@ -153,12 +152,12 @@ describe('the form of a new monitor', () => {
     const name = 'Tagged by hand';
     await forms.post('/monitors/new', { ...wanted, name, tags: 'Shop, eu ,' }, web.house.member);
     const [row] = await forms.rowsNamed(name);
-    const list = (await web.get('/?tag=shop', { as: web.house.viewer })).text;
+    const list = await web.text('/?tag=shop', 'viewer');
     expect(list).toContain(name);
     expect(list).toContain('Remove filter shop');
     expect(list).toContain('<a class="tag" href="/?tag=shop%2Ceu">eu</a>');
-    expect((await web.get('/?tag=other', { as: web.house.viewer })).text).not.toContain(name);
-    expect((await web.get(`/monitors/${row?.id}/edit`, { as: web.house.member })).text).toMatch(
+    expect(await web.text('/?tag=other', 'viewer')).not.toContain(name);
+    expect(await web.text(`/monitors/${row?.id}/edit`, 'member')).toMatch(
       /name="tags"[^>]*value="eu, shop"|value="eu, shop"[^>]*name="tags"/,
     );
     const refused = await forms.post(
@@ -247,7 +246,7 @@ describe('the form of a new monitor', () => {
       [...select(page).matchAll(/<option value="(\d+)"( selected)?/g)].map(
         ([, value, selected]) => `${value}${selected ?? ''}`,
       );
-    const fresh = (await web.get('/monitors/new', { as: web.house.member })).text;
+    const fresh = await web.text('/monitors/new', 'member');
     expect(chosen(fresh)).toEqual(['0', '15 selected', '30', '120']);
     expect(select(fresh)).toContain('at once');
     const id = await forms.made({ 'config.alert_after_s': '15' });
@@ -255,23 +254,23 @@ describe('the form of a new monitor', () => {
     const atOnce = await forms.made({ 'config.alert_after_s': '0' });
     expect((await forms.rowOf(atOnce))?.config).toEqual({});
     await web.sql`update monitors set config = '{"alert_after_s": 90}' where id = ${atOnce}`;
-    const again = (await web.get(`/monitors/${atOnce}/edit`, { as: web.house.member })).text;
+    const again = await web.text(`/monitors/${atOnce}/edit`, 'member');
     expect(chosen(again)).toEqual(['0', '15', '30', '120', '90 selected']);
-    const without = (await web.get(`/monitors/${id}/edit`, { as: web.house.member })).text;
+    const without = await web.text(`/monitors/${id}/edit`, 'member');
     expect(chosen(without)).toEqual(['0', '15 selected', '30', '120']);
   });
 
   test('chooses public and private places by one list of boxes, and says a refusal beside it', async () => {
     const own = { id: newId(), organisation_id: web.house.organisation, continent: 'Europe' };
     await web.sql`insert into probes ${rowsFor(web.sql, 'probes', { ...own, name: 'Cellar', kinds: ['places'] })}`;
-    const page = await web.get('/monitors/new', { as: web.house.member });
+    const page = await web.get('/monitors/new', { as: 'member' });
     expect(page.text).toContain('aria-label="Your places"');
     const both = { 'config.places[]': ['', 'continent:Asia', 'Cellar'] };
     const counting = { 'config.inside_counts': ['false', 'true'] };
     const id = await forms.made({ ...both, ...counting });
     const config = { places: ['Cellar', 'continent:Asia'], inside_counts: true };
     expect((await forms.rowOf(id))?.config).toEqual(config);
-    const again = (await web.get(`/monitors/${id}/edit`, { as: web.house.member })).text;
+    const again = await web.text(`/monitors/${id}/edit`, 'member');
     expect(again).toMatch(/value="Cellar" checked/);
     expect(again).toMatch(/value="continent:Asia" checked/);
     expect(again).not.toMatch(/value="continent:Europe" checked/);
@@ -359,7 +358,7 @@ describe('the form of a new monitor', () => {
   });
 
   test('offers no shorter interval than the plan has, and says what the plan allows', async () => {
-    const { text } = await web.get('/monitors/new', { as: small.member });
+    const text = await web.text('/monitors/new', small.member);
     expect(text).not.toContain('<option value="60"');
     expect(text).toContain('(480 checks a day)');
     expect(text).toContain('The plan free allows 20 monitors');
@@ -374,9 +373,7 @@ describe('the form of a new monitor', () => {
     );
     for (let count = 0; count < 20; count += 1)
       await web.sql`insert into monitors (id, organisation_id, partition, name, type, target, interval_s) values (${newId()}, ${small.organisation}, 0, 'x', 'https', 'https://a.example/', 180)`;
-    expect((await web.get('/monitors/new', { as: small.member })).text).toContain(
-      'You have 20 monitors',
-    );
+    expect(await web.text('/monitors/new', small.member)).toContain('You have 20 monitors');
     const full = await forms.post('/monitors/new', { ...wanted, interval_s: '180' }, small.member);
     expect([full.status, full.text.includes('Delete one, or take a larger plan.')]).toEqual([
       403,
@@ -438,7 +435,7 @@ describe('the form of a monitor that is there', () => {
     const id = newId();
     await web.sql`insert into monitors (id, organisation_id, partition, name, type, target, interval_s, config)
       values (${id}, ${web.house.organisation}, 0, 'As it was', 'https', 'https://shop.example/', 77, ${JSON.stringify(config)}::text::jsonb)`;
-    const { text } = await web.get(`/monitors/${id}/edit`, { as: web.house.member });
+    const text = await web.text(`/monitors/${id}/edit`, 'member');
     expect(text).toContain(
       'expectd_status is not used by https checks; did you mean expected_status?',
     );
@@ -479,7 +476,7 @@ describe('the form of a monitor that is there', () => {
       )[0]?.secrets;
     const stored = await secret();
     expect(stored).toBeTruthy();
-    const { text } = await web.get(`/monitors/${id}/edit`, { as: web.house.member });
+    const text = await web.text(`/monitors/${id}/edit`, 'member');
     expect(text).not.toContain('hush-hush');
     expect(fieldsIn(text)['config.bearer_token']).toEqual(['***']);
     await forms.post(
@@ -492,7 +489,7 @@ describe('the form of a monitor that is there', () => {
 
   test('asks for its secrets again when the address moves to another host, beside their fields', async () => {
     const id = await forms.made({ 'config.bearer_token': 'hush-hush' });
-    const { text } = await web.get(`/monitors/${id}/edit`, { as: web.house.member });
+    const text = await web.text(`/monitors/${id}/edit`, 'member');
     const moved = { ...fieldsIn(text), target: 'https://elsewhere.example/', act: 'save' };
     const refused = await forms.post(`/monitors/${id}/edit`, moved, web.house.member);
     expect(refused.status).toBe(400);
@@ -516,7 +513,7 @@ describe('the form of a monitor that is there', () => {
     await web.sql`insert into groups (id, organisation_id, name, name_folded) values (${group}, ${web.house.organisation}, 'Shop', 'shop')`;
     const id = await forms.made({ group });
     expect(await forms.rowOf(id)).toMatchObject({ group_id: group });
-    expect((await web.get(`/monitors/${id}/edit`, { as: web.house.member })).text).toContain(
+    expect(await web.text(`/monitors/${id}/edit`, 'member')).toContain(
       `<option value="${group}" selected>Shop`,
     );
     await forms.post(`/monitors/${id}/edit`, { group: '' }, web.house.member);
@@ -547,7 +544,7 @@ describe('the channels in the form of a monitor', () => {
     const all = await channel('Everything', { covers: 'all' });
     const other = await channel('#other');
     const { owner, member } = web.house;
-    const { text } = await web.get('/monitors/new', { as: owner });
+    const text = await web.text('/monitors/new', owner);
     expect(text).toMatch(/Pager\s*<span class="field-help">After 5 min/);
     expect([box(text, all).includes('checked'), box(text, all).includes('disabled')]).toEqual([
       true,
@@ -561,7 +558,7 @@ describe('the channels in the form of a monitor', () => {
       [id],
       [],
     ]);
-    const edited = fieldsIn((await web.get(`/monitors/${id}/edit`, { as: owner })).text);
+    const edited = fieldsIn(await web.text(`/monitors/${id}/edit`, owner));
     expect(edited['channels[]']?.toSorted()).toEqual(['', team, pager, all].toSorted());
     const save = (ticked: readonly string[] | undefined, as: typeof owner) => {
       const { 'channels[]': _, ...rest } = edited;
@@ -574,8 +571,6 @@ describe('the channels in the form of a monitor', () => {
     expect((await save(undefined, owner)).status).toBe(303);
     expect((await save([''], member)).status).toBe(303);
     expect(await monitorsOf(other)).toEqual([id]);
-    expect(box((await web.get(`/monitors/${id}/edit`, { as: member })).text, other)).toMatch(
-      /disabled/,
-    );
+    expect(box(await web.text(`/monitors/${id}/edit`, member), other)).toMatch(/disabled/);
   });
 });

@@ -6,13 +6,7 @@ import { newId } from '../../../../shared/base/crypto.ts';
 import { Refusal } from '../../../../shared/base/errors.ts';
 import type { Person } from '../../../support/people.ts';
 import { openReceiver, type Receiver, says } from '../../../support/receivers.ts';
-import {
-  type Answer,
-  sameSite,
-  startWeb,
-  type TestWeb,
-  type Values,
-} from '../../../support/web.ts';
+import { type Answer, startWeb, type TestWeb, type Values } from '../../../support/web.ts';
 
 /** Channels on pages: made, tested, changed, ended; and the mute. */
 describe('channels', () => {
@@ -28,7 +22,7 @@ describe('channels', () => {
   });
 
   const post = (path: string, form: Values, as: Person = web.house.owner): Promise<Answer> =>
-    web.post(path, form, { as, headers: sameSite });
+    web.send(path, form, as);
   const ntfy = (more: Values = {}): Values => ({
     kind: 'ntfy',
     'config.url': receiver.url,
@@ -64,12 +58,10 @@ describe('channels', () => {
 
   describe('a channel', () => {
     test('before there is any, the page is one sentence and one form, with the own address in it', async () => {
-      const { text } = await web.get('/alerts', { as: web.house.owner });
+      const text = await web.text('/alerts', 'owner');
       expect(text).toContain('Nobody is notified of outages yet');
       expect(text).toContain(`value="${web.house.owner.email}"`);
-      expect((await web.get('/alerts', { as: web.house.viewer })).text).not.toContain(
-        '<form class="card begin"',
-      );
+      expect(await web.text('/alerts', 'viewer')).not.toContain('<form class="card begin"');
     });
 
     test('that waits for mail is counted by the bar of every page as by the headline', async () => {
@@ -79,7 +71,7 @@ describe('channels', () => {
       // As after mail was taken out of the settings; one address was not confirmed before.
       await web.sql`update channels set kind = 'email' where name in ('Ada', 'Ben')`;
       await web.sql`update channels set verified_at = null where name = 'Ben'`;
-      const { text } = await web.get('/alerts', { as: web.house.owner });
+      const text = await web.text('/alerts', 'owner');
       expect(text).toContain('<h1>2 channels cannot deliver alerts</h1>');
       expect(text).toContain('Cannot deliver: e-mail is not set up (Ada and Ben).');
       expect(text).toContain('Some alerts cannot be delivered');
@@ -127,7 +119,7 @@ describe('channels', () => {
         zone: 'Europe/Berlin',
         spans: [{ days: [1, 2], from: '18:00', to: '24:00' }],
       });
-      const { text } = await web.get(`/alerts/${id}/edit`, { as: web.house.admin });
+      const text = await web.text(`/alerts/${id}/edit`, 'admin');
       for (const shown of [
         'value="Evenings"',
         'value="18:00"',
@@ -136,7 +128,7 @@ describe('channels', () => {
         'value="Europe/Berlin"',
       ])
         expect(text).toContain(shown);
-      expect((await web.get(`/alerts/${id}`, { as: web.house.viewer })).text).toContain(
+      expect(await web.text(`/alerts/${id}`, 'viewer')).toContain(
         'Mon, Tue 18:00–24:00 (Europe/Berlin)',
       );
     });
@@ -156,7 +148,7 @@ describe('channels', () => {
     test('never shows its secret again, keeps it where it is left as it is, and sends it to no other host', async () => {
       const { id } = await made('Secret', { 'config.token': 'tk_verysecret' });
       for (const page of [`/alerts/${id}`, `/alerts/${id}/edit`, '/alerts'])
-        expect((await web.get(page, { as: web.house.owner })).text).not.toContain('verysecret');
+        expect(await web.text(page, 'owner')).not.toContain('verysecret');
       const before = receiver.got.length;
       receiver.answer(says(200));
       await post(`/alerts/${id}/edit`, ntfy({ act: 'try', 'config.token': '***' }));
@@ -180,7 +172,7 @@ describe('channels', () => {
       expect([status, headers.get('cache-control')]).toEqual([200, 'no-store']);
       expect(secret).toBeDefined();
       const { id = '' } = (await rowNamed('Hook')) ?? {};
-      expect((await web.get(`/alerts/${id}`, { as: web.house.owner })).text).not.toContain(secret);
+      expect(await web.text(`/alerts/${id}`, 'owner')).not.toContain(secret);
     });
 
     test('rule 30: a member creates and changes their own, and sees the owners of the others', async () => {
@@ -198,10 +190,8 @@ describe('channels', () => {
       expect((await rowNamed('My phone'))?.enabled).toBe(false);
       const shared = await made('Everybody');
       for (const path of ['edit', 'delete'])
-        expect(
-          (await web.get(`/alerts/${shared.id}/${path}`, { as: web.house.member })).status,
-        ).toBe(403);
-      const shown = await web.get(`/alerts/${shared.id}`, { as: web.house.member });
+        expect((await web.get(`/alerts/${shared.id}/${path}`, { as: 'member' })).status).toBe(403);
+      const shown = await web.get(`/alerts/${shared.id}`, { as: 'member' });
       expect(shown.text).not.toContain('Send a test');
       expect(
         (
@@ -224,9 +214,9 @@ describe('channels', () => {
       });
       const id = monitor.headers.get('location')?.split('/').at(-1) ?? '';
       const channel = await made('Chosen', { covers: 'chosen', 'monitors[]': [id] });
-      const { text } = await web.get(`/alerts/${channel.id}/edit`, { as: web.house.owner });
+      const text = await web.text(`/alerts/${channel.id}/edit`, 'owner');
       expect(text).toContain(`name="monitors[]" value="${id}" checked`);
-      expect((await web.get('/alerts', { as: web.house.owner })).text).toContain('1 monitor');
+      expect(await web.text('/alerts', 'owner')).toContain('1 monitor');
     });
 
     test('is tested from its own page, at most ten times an hour', async () => {
@@ -243,11 +233,9 @@ describe('channels', () => {
 
     test('is deleted from a page of its own', async () => {
       const { id } = await made('Gone');
-      expect((await web.get(`/alerts/${id}/delete`, { as: web.house.owner })).text).toContain(
-        'Delete Gone?',
-      );
+      expect(await web.text(`/alerts/${id}/delete`, 'owner')).toContain('Delete Gone?');
       expect((await post(`/alerts/${id}/delete`, {})).headers.get('location')).toBe('/alerts');
-      expect((await web.get(`/alerts/${id}`, { as: web.house.owner })).status).toBe(404);
+      expect((await web.get(`/alerts/${id}`, { as: 'owner' })).status).toBe(404);
     });
 
     test('once deleted, it leaves its messages, whose page leads to no page that is gone', async () => {
@@ -258,7 +246,7 @@ describe('channels', () => {
         now(), now())`;
       const linksOf = async (): Promise<string[]> => {
         const { status, text } = await web.get(`/alerts/${id}/messages/${message}`, {
-          as: web.house.owner,
+          as: 'owner',
         });
         expect(status).toBe(200);
         const [main = ''] = text.split('<main')[1]?.split('</main>') ?? [];
@@ -269,7 +257,7 @@ describe('channels', () => {
       const links = await linksOf();
       expect(links).toContain('/alerts');
       for (const href of links)
-        expect([href, (await web.get(href, { as: web.house.owner })).status]).toEqual([href, 200]);
+        expect([href, (await web.get(href, { as: 'owner' })).status]).toEqual([href, 200]);
     });
   });
 
@@ -278,14 +266,12 @@ describe('channels', () => {
     for (const page of ['/', '/incidents', '/alerts', '/members', '/profile'])
       expect([
         page,
-        (await web.get(page, { as: web.house.viewer })).text.includes('All alerts are muted until'),
+        (await web.text(page, 'viewer')).includes('All alerts are muted until'),
       ]).toEqual([page, true]);
-    expect((await web.get('/', { as: web.house.viewer })).text).not.toContain('Unmute');
-    expect((await web.get('/', { as: web.house.member })).text).toContain('Unmute');
+    expect(await web.text('/', 'viewer')).not.toContain('Unmute');
+    expect(await web.text('/', 'member')).toContain('Unmute');
     await post('/alerts/unmute', {}, web.house.member);
-    expect((await web.get('/', { as: web.house.viewer })).text).not.toContain(
-      'All alerts are muted',
-    );
+    expect(await web.text('/', 'viewer')).not.toContain('All alerts are muted');
   });
 });
 

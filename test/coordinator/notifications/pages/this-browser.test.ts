@@ -54,14 +54,12 @@ const channels = () =>
 
 describe('the page', () => {
   test('explains itself without scripts, to users who may have a channel', async () => {
-    const { text, headers } = await web.get(path, { as: web.house.member });
+    const { text, headers } = await web.get(path, { as: 'member' });
     expect(text).toContain('New browser channel');
     expect(text).toContain('<noscript>');
     expect(headers.get('content-security-policy')).toContain('trusted-types antipode push-worker');
-    expect((await web.get(path, { as: web.house.viewer })).status).toBe(403);
-    expect((await web.get('/alerts/new', { as: web.house.member })).text).toContain(
-      `href="${path}"`,
-    );
+    expect((await web.get(path, { as: 'viewer' })).status).toBe(403);
+    expect(await web.text('/alerts/new', 'member')).toContain(`href="${path}"`);
   });
 
   test('has its worker where it may speak to pages about alerts alone, not cached and allowed to fetch nothing', async () => {
@@ -122,11 +120,9 @@ describe('the page', () => {
       delay_s: '300',
       act: 'save',
     };
-    expect(
-      (await web.post(`/alerts/${desk?.id}/edit`, kept, { as, headers: sameSite })).status,
-    ).toBe(303);
+    expect((await web.send(`/alerts/${desk?.id}/edit`, kept, as)).status).toBe(303);
     service.answer(says(201));
-    const shown = await web.post(`/alerts/${desk?.id}/test`, {}, { as, headers: sameSite });
+    const shown = await web.send(`/alerts/${desk?.id}/test`, {}, as);
     expect(shown.text).toContain('Test sent (');
     expect(service.got.at(-1)?.path).toBe('/send/x');
   });
@@ -140,7 +136,7 @@ describeInBrowser('a browser', (browser) => {
     const { url = web.url, ...look } = as;
     const tab = await openTab(browser(), url, {
       ...look,
-      cookie: await web.cookieOf(web.house.member),
+      cookie: await web.cookieOf('member'),
     });
     if (before !== '') await tab.page.addInitScript(before);
     await tab.page.goto(`${url}${path}`);

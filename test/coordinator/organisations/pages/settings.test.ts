@@ -11,7 +11,6 @@ import { startWeb, type TestWeb } from '../../../support/web.ts';
 
 let web: TestWeb;
 let other: TestOrganisation;
-const same = { 'sec-fetch-site': 'same-origin' };
 
 beforeAll(async () => {
   web = await startWeb();
@@ -20,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => web.close());
 
 const post = (path: string, form: Readonly<Record<string, string>>, as: Person = web.house.owner) =>
-  web.post(path, form, { as, headers: same });
+  web.send(path, form, as);
 const makeJob = (name: string, of: TestOrganisation = web.house) =>
   web.gate.execute(
     createMonitor,
@@ -35,7 +34,7 @@ describe('the audit log', () => {
     for (let at = 0; at < 250; at += 1)
       await web.sql`insert into audit_log (at, organisation_id, who, through, operation, changed)
       values (now(), ${web.house.organisation}, '=1+1', 'api', 'updateMonitor', '{"about": {}, "after": {"n": 1}}')`;
-    const { status, text, headers } = await web.get('/audit.csv', { as: web.house.owner });
+    const { status, text, headers } = await web.get('/audit.csv', { as: 'owner' });
     expect([status, headers.get('content-type'), headers.get('cache-control')]).toEqual([
       200,
       'text/csv; charset=utf-8',
@@ -63,7 +62,7 @@ describe('the audit log', () => {
     ] as const)
       await web.sql`insert into audit_log (at, organisation_id, who, through, operation, changed)
         values (now(), ${web.house.organisation}, 'x', 'page', ${operation}, ${JSON.stringify({ about: {}, ...changed })}::text::jsonb)`;
-    const page = await web.get('/audit', { as: web.house.admin });
+    const page = await web.get('/audit', { as: 'admin' });
     const text = page.text.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
     expect(text).toContain('Paused 2 monitors Names Cart, Login');
     expect(text).toContain('Groups none to 2 items');
@@ -73,7 +72,7 @@ describe('the audit log', () => {
 
   test('is filtered by user, action and time', async () => {
     const page = async (query: string): Promise<string> =>
-      (await web.get(`/audit?${query}`, { as: web.house.admin })).text;
+      await web.text(`/audit?${query}`, 'admin');
     const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
     // The entries may be of the day before, a moment after midnight.
     const [from, to] = [dayOf(Date.now() - 3_600_000), dayOf(Date.now())];
@@ -168,9 +167,7 @@ test('the name and the clock are changed, and the log says from what', async () 
   expect(
     (await post('/organisation/edit', { name: 'Shop', time_zone: 'Europe/Berlin' })).status,
   ).toBe(303);
-  expect((await web.get('/organisation', { as: web.house.viewer })).text).toContain(
-    'Europe/Berlin',
-  );
+  expect(await web.text('/organisation', 'viewer')).toContain('Europe/Berlin');
   const [trace] = await web.sql<
     { changed: object }[]
   >`select changed from audit_log where operation = 'updateOrganisation' order by key desc limit 1`;
@@ -183,14 +180,12 @@ describe('deleting the organisation', () => {
     await makeJob('Job', house);
     const wrong = await post('/organisation/delete', { name: 'Short' }, house.owner);
     expect([wrong.status, wrong.text.includes('The name does not match')]).toEqual([400, true]);
-    expect((await web.get('/organisation', { as: house.admin })).text).not.toContain(
-      '/organisation/delete',
-    );
+    expect(await web.text('/organisation', house.admin)).not.toContain('/organisation/delete');
     expect((await post('/organisation/delete', { name: 'Short-lived' }, house.owner)).status).toBe(
       303,
     );
     for (const path of ['/', '/organisation', '/members', '/incidents']) {
-      const { text } = await web.get(path, { as: house.owner });
+      const text = await web.text(path, house.owner);
       expect([
         path,
         text.includes('Short-lived will be deleted on'),
@@ -198,13 +193,13 @@ describe('deleting the organisation', () => {
       ]).toEqual([path, true, true]);
       expect([path, text.includes('All alerts are muted')]).toEqual([path, false]);
     }
-    const seen = (await web.get('/', { as: house.viewer })).text;
+    const seen = await web.text('/', house.viewer);
     expect([
       seen.includes('Its owners can undo the deletion'),
       seen.includes('/organisation/keep'),
     ]).toEqual([true, false]);
     // What cannot be done is not offered; who comes to its address all the same is told why.
-    expect((await web.get('/', { as: house.owner })).text).not.toContain('/monitors/new');
+    expect(await web.text('/', house.owner)).not.toContain('/monitors/new');
     const refused = await web.get('/monitors/new', { as: house.owner });
     expect([refused.status, refused.text.includes('nothing in it can be changed')]).toEqual([
       409,
@@ -213,7 +208,7 @@ describe('deleting the organisation', () => {
     expect((await post('/groups', { name: 'G' }, house.member)).status).toBe(409);
     expect((await post('/organisation/keep', {}, house.admin)).status).toBe(403);
     expect((await post('/organisation/keep', {}, house.owner)).status).toBe(303);
-    expect((await web.get('/', { as: house.owner })).text).not.toContain('will be deleted');
+    expect(await web.text('/', house.owner)).not.toContain('will be deleted');
   });
 
   test('wants a proof that is fresh', async () => {
@@ -239,36 +234,32 @@ describe('another organisation', () => {
     const house = await createTestOrganisation(web.sql, { name: 'First', plan: 'team' });
     const make = (name: string, by: Person) =>
       post('/organisations/new', { name, time_zone: 'Europe/Oslo' }, by);
-    expect((await web.get('/organisations', { as: house.admin })).text).not.toContain(
-      '/organisations/new',
-    );
+    expect(await web.text('/organisations', house.admin)).not.toContain('/organisations/new');
     expect((await make('Mine', house.admin)).text).toContain(
       'Only owners of an organisation can create another one',
     );
-    expect((await web.get('/organisations', { as: house.owner })).text).toContain(
-      '/organisations/new',
-    );
+    expect(await web.text('/organisations', house.owner)).toContain('/organisations/new');
     expect((await make(' ', house.owner)).status).toBe(400);
     expect((await make('Second', house.owner)).headers.get('location')).toBe('/');
-    const shown = (await web.get('/organisation', { as: house.owner })).text;
+    const shown = await web.text('/organisation', house.owner);
     expect([
       shown.includes('<h1>Second</h1>'),
       shown.includes('Europe/Oslo'),
       shown.includes('Team'),
     ]).toEqual([true, true, true]);
-    expect((await web.get('/', { as: house.owner })).text).not.toContain('First');
+    expect(await web.text('/', house.owner)).not.toContain('First');
     for (const name of ['Third', 'Fourth', 'Fifth'])
       expect((await make(name, house.owner)).status).toBe(303);
     const over = await make('Sixth', house.owner);
     expect([over.status, over.text.includes('5 are the most')]).toEqual([409, true]);
     await post('/organisations', { organisation_id: house.organisation }, house.owner);
-    expect((await web.get('/organisation', { as: house.owner })).text).toContain('<h1>First</h1>');
+    expect(await web.text('/organisation', house.owner)).toContain('<h1>First</h1>');
   });
 });
 
 test('the use of a plan is shown as a number and a bar', async () => {
   const small = await createTestOrganisation(web.sql, { plan: 'team' });
-  const { text } = await web.get('/organisation', { as: small.viewer });
+  const text = await web.text('/organisation', small.viewer);
   expect(text).toContain('4 of 10');
   expect(text).toMatch(/<rect width="40"/);
 });
@@ -292,9 +283,7 @@ describe('members', () => {
 
   test('leave by themselves, whatever their role, and what is theirs ends; the last owner stays', async () => {
     const house = await createTestOrganisation(web.sql, { name: 'Departures' });
-    expect((await web.get('/members', { as: house.viewer })).text).toContain(
-      'href="/members/leave"',
-    );
+    expect(await web.text('/members', house.viewer)).toContain('href="/members/leave"');
     const leave = (by: Person) => post('/members/leave', {}, by);
     const stays = await leave(house.owner);
     expect([stays.status, stays.text.includes('This is the only owner')]).toEqual([409, true]);
@@ -303,9 +292,7 @@ describe('members', () => {
       expect((await web.get('/', { as: who })).status).toBe(403);
       expect(await web.sql`select 1 from tokens where user_id = ${who.user}`).toHaveLength(0);
     }
-    expect((await web.get('/members', { as: house.owner })).text).toContain(
-      'You are the only member',
-    );
+    expect(await web.text('/members', house.owner)).toContain('You are the only member');
   });
 
   test('who are not owners cannot create, remove or invite owners', async () => {

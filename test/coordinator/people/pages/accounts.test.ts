@@ -65,7 +65,7 @@ const person = async (web: TestWeb): Promise<string> => {
   return email;
 };
 const cookieFor = async (web: TestWeb, email: string, secret = password): Promise<string> => {
-  const { headers } = await web.post('/sign-in', { email, password: secret }, { headers: same });
+  const { headers } = await web.send('/sign-in', { email, password: secret });
   return headers.getSetCookie()[0]?.split(';')[0] ?? '';
 };
 

@@ -43,33 +43,21 @@ describe('passkeys', () => {
         JSON.stringify({ id: 'x', rawId: 'x', type: 'public-key', response }),
         JSON.stringify({ id: '\0', rawId: 'x', type: 'public-key', response }),
       ]) {
-        const { status, text, headers } = await web.post(
-          '/sign-in/passkey',
-          { answer },
-          { headers: same },
-        );
+        const { status, text, headers } = await web.send('/sign-in/passkey', { answer });
         expect([answer, status, headers.getSetCookie()]).toEqual([answer, 400, []]);
         expect(text).toContain('role="alert"');
       }
       const sent = { answer: '{}', name: 'x' };
-      expect(
-        (await web.post('/profile/passkeys/new', sent, { as: web.house.viewer, headers: same }))
-          .status,
-      ).toBe(400);
-      expect(
-        (await web.post('/confirm/passkey', sent, { as: web.house.viewer, headers: same })).status,
-      ).toBe(400);
+      expect((await web.send('/profile/passkeys/new', sent, 'viewer')).status).toBe(400);
+      expect((await web.send('/confirm/passkey', sent, 'viewer')).status).toBe(400);
       // Who has none is not asked for one.
-      expect(
-        (await web.post('/confirm/passkey/options', {}, { as: web.house.viewer, headers: same }))
-          .status,
-      ).toBe(400);
+      expect((await web.send('/confirm/passkey/options', {}, 'viewer')).status).toBe(400);
     });
 
     test('unused challenges cannot fill the database', async () => {
       const answers = [];
       for (let index = 0; index < 61; index += 1)
-        answers.push((await web.post('/sign-in/passkey/options', {}, { headers: same })).status);
+        answers.push((await web.send('/sign-in/passkey/options', {})).status);
       expect([answers.slice(0, 60).every((status) => status === 200), answers[60]]).toEqual([
         true,
         429,
@@ -79,7 +67,7 @@ describe('passkeys', () => {
 
     test('adding and removing wants a proof that is not old', async () => {
       const email = await newPerson();
-      const signedIn = await web.post('/sign-in', { email, password }, { headers: same });
+      const signedIn = await web.send('/sign-in', { email, password });
       const cookie = signedIn.headers.getSetCookie()[0]?.split(';')[0] ?? '';
       const [user] = await web.sql<{ id: string }[]>`select id from users where email = ${email}`;
       const id = newId();
@@ -95,16 +83,8 @@ describe('passkeys', () => {
           ).headers.get('location'),
         ).toBe(to);
       }
-      expect(
-        (
-          await web.post(
-            `/profile/passkeys/${id}/remove`,
-            {},
-            { as: web.house.owner, headers: same },
-          )
-        ).status,
-      ).toBe(404);
-      expect((await web.get('/profile/passkeys', { as: web.house.owner })).text).not.toContain(id);
+      expect((await web.send(`/profile/passkeys/${id}/remove`, {}, 'owner')).status).toBe(404);
+      expect(await web.text('/profile/passkeys', 'owner')).not.toContain(id);
     });
   });
 
@@ -235,10 +215,10 @@ describe('passkeys', () => {
       const answer = new URLSearchParams((await sent).postData() ?? '').get('answer') ?? '';
       await page.waitForURL(`${web.url}/`);
       expect(JSON.parse(answer)).toMatchObject({ type: 'public-key' });
-      const again = await web.post('/sign-in/passkey', { answer }, { headers: same });
+      const again = await web.send('/sign-in/passkey', { answer });
       expect([again.status, again.headers.getSetCookie()]).toEqual([400, []]);
       const cookieOfEve =
-        (await web.post('/sign-in', { email: eve, password }, { headers: same })).headers
+        (await web.send('/sign-in', { email: eve, password })).headers
           .getSetCookie()[0]
           ?.split(';')[0] ?? '';
       expect(
@@ -257,7 +237,7 @@ describe('passkeys', () => {
       await usePasskey(page);
       const fresh = new URLSearchParams((await kept).postData() ?? '').get('answer') ?? '';
       const cookieOfAda =
-        (await web.post('/sign-in', { email: ada, password }, { headers: same })).headers
+        (await web.send('/sign-in', { email: ada, password })).headers
           .getSetCookie()[0]
           ?.split(';')[0] ?? '';
       expect(
@@ -277,9 +257,7 @@ describe('passkeys', () => {
         (await web.post('/sign-in/passkey', { answer: JSON.stringify(changed) }, { headers: same }))
           .status,
       ).toBe(400);
-      expect(
-        (await web.post('/sign-in/passkey', { answer: fresh }, { headers: same })).status,
-      ).toBe(303);
+      expect((await web.send('/sign-in/passkey', { answer: fresh })).status).toBe(303);
       await tab.close();
     });
 
@@ -327,9 +305,8 @@ describe('second factor', () => {
     return email;
   };
   const cookieFor = async (email: string): Promise<string> =>
-    (await web.post('/sign-in', { email, password }, { headers: same })).headers
-      .getSetCookie()[0]
-      ?.split(';')[0] ?? '';
+    (await web.send('/sign-in', { email, password })).headers.getSetCookie()[0]?.split(';')[0] ??
+    '';
 
   const acts = ['/profile/two-step/set-up', '/profile/two-step/codes', '/profile/two-step/off'];
 
@@ -361,13 +338,8 @@ describe('second factor', () => {
         expect((await web.get(path)).status).toBe(303);
       for (const path of [...acts, '/sign-in/second-step'])
         expect(
-          (
-            await web.post(
-              path,
-              {},
-              { as: web.house.owner, headers: { 'sec-fetch-site': 'cross-site' } },
-            )
-          ).status,
+          (await web.post(path, {}, { as: 'owner', headers: { 'sec-fetch-site': 'cross-site' } }))
+            .status,
         ).toBe(403);
     });
 

@@ -18,9 +18,9 @@ afterAll(() => web.close());
 const call = async <Op extends Operation>(operation: Op, input: object): Promise<OutputOf<Op>> =>
   (await web.gate.execute(operation, web.house.owner.caller, rawInput(operation, input)))
     .body as OutputOf<Op>;
-const get = async (path: string) => (await web.get(path, { as: web.house.member })).text;
+const get = async (path: string) => await web.text(path, 'member');
 const post = (path: string, form: Readonly<Record<string, string>>) =>
-  web.post(path, form, { as: web.house.member, headers: { 'sec-fetch-site': 'same-origin' } });
+  web.send(path, form, 'member');
 
 /** As text alone, so that a sentence is found whatever stands in it. */
 const textOf = (page: string): string => page.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
@@ -76,10 +76,7 @@ describe('the editor of a status page', () => {
     const form = formIn(shown);
     for (const [name, value] of Object.entries({ ...typed, act })) form.set(name, value);
     const all = Object.fromEntries([...form.keys()].map((name) => [name, form.getAll(name)]));
-    return web.post(/action="(\/status-pages\/[^"/]+)"/.exec(shown)?.[1] ?? '', all, {
-      as: web.house.member,
-      headers: { 'sec-fetch-site': 'same-origin' },
-    });
+    return web.send(/action="(\/status-pages\/[^"/]+)"/.exec(shown)?.[1] ?? '', all, 'member');
   };
 
   test('adds by search, group or tag with names filled in, moves and removes rows, and saves all at once', async () => {
@@ -125,7 +122,7 @@ describe('the editor of a status page', () => {
     const removed = await press(await get(at), `remove:${outside}`);
     await press(removed.text, 'save');
     expect(names(await get(at))).toEqual(['The shop', 'Checkout']);
-    const shown = (await web.get(`/status/${(await pageOf(id)).slug}`)).text;
+    const shown = await web.text(`/status/${(await pageOf(id)).slug}`);
     expect(shown).toContain('Checkout');
     expect(shown).not.toContain('internal');
     // What joins a published group is offered, and not published by itself.
@@ -183,7 +180,7 @@ describe('the editor of a status page', () => {
       const body = new FormData();
       body.append('logo', new File([new Uint8Array(bytes)], name, { type: 'image/png' }));
       const headers = {
-        cookie: await web.cookieOf(web.house.member),
+        cookie: await web.cookieOf('member'),
         'sec-fetch-site': 'same-origin',
         accept: 'text/html',
       };
@@ -208,7 +205,7 @@ describe('the editor of a status page', () => {
     expect((await send(png, 'logo.gif')).status).toBe(303);
     const { logo } = await pageOf(id);
     expect(await get(`/status-pages/${id}`)).toContain(`src="/status-pages/${id}/logo?v=${logo}"`);
-    const shown = await web.get(`/status-pages/${id}/logo`, { as: web.house.viewer });
+    const shown = await web.get(`/status-pages/${id}/logo`, { as: 'viewer' });
     expect([shown.status, shown.headers.get('content-type')]).toEqual([200, 'image/png']);
     await post(`/status-pages/${id}/logo/remove`, {});
     expect((await pageOf(id)).logo).toBeNull();
@@ -296,7 +293,7 @@ describe('the editor of a status page', () => {
     const id = await pageMade();
     expect((await post(`/status-pages/${id}/delete`, { name: 'Shop' })).status).toBe(400);
     expect((await post(`/status-pages/${id}/delete`, { name: ' Shop  status' })).status).toBe(303);
-    expect((await web.get(`/status-pages/${id}`, { as: web.house.member })).status).toBe(404);
+    expect((await web.get(`/status-pages/${id}`, { as: 'member' })).status).toBe(404);
   });
 });
 

@@ -128,7 +128,7 @@ describe('visitors', () => {
         expect(text).not.toContain(secretText);
         expect([path, headers.get('set-cookie')]).toEqual([path, null]);
       }
-      const json = JSON.parse((await web.get('/status/shop.json')).text);
+      const json = JSON.parse(await web.text('/status/shop.json'));
       expect(json).toMatchObject({
         title: 'Shop status',
         status: 'down',
@@ -178,7 +178,7 @@ describe('visitors', () => {
       const idsOn = async (slug: string): Promise<readonly string[]> =>
         z
           .object({ services: z.array(z.object({ id: z.uuid() })) })
-          .parse(JSON.parse((await web.get(`/status/${slug}.json`)).text))
+          .parse(JSON.parse(await web.text(`/status/${slug}.json`)))
           .services.map(({ id }) => id);
       const ids = await idsOn('own-ids');
       expect(new Set([...ids, ...(await idsOn('own-ids-too'))]).size).toBe(3);
@@ -206,8 +206,8 @@ describe('visitors', () => {
         const told = `${text}${JSON.stringify([...headers])}`;
         expect([path, monitors.filter(({ id }) => told.includes(id))]).toEqual([path, []]);
       }
-      expect((await web.get(`/status/own-ids/services/${ids[0]}`)).text).toBe(
-        (await web.get(`/status/own-ids/services/${grouped}`)).text,
+      expect(await web.text(`/status/own-ids/services/${ids[0]}`)).toBe(
+        await web.text(`/status/own-ids/services/${grouped}`),
       );
       later();
       expect(await idsOn('own-ids')).toEqual(ids);
@@ -221,9 +221,9 @@ describe('visitors', () => {
       await web.sql`update monitors set created_at = ${new Date(clock.at - 15 * minute)} where id = ${monitor}`;
       await outage(monitor, clock.at - 5 * minute, { to: clock.at - 3 * minute });
       await publish(id, monitor, 'Young');
-      const [service] = JSON.parse((await web.get('/status/young.json')).text).services;
+      const [service] = JSON.parse(await web.text('/status/young.json')).services;
       expect(service.uptime).toEqual({ days_7: null, days_30: null, days_90: null });
-      expect((await web.get('/status/young')).text).toContain('<span class="percent">–</span>');
+      expect(await web.text('/status/young')).toContain('<span class="percent">–</span>');
     });
 
     test('has the same uptime of ninety days as the status operation', async () => {
@@ -231,7 +231,7 @@ describe('visitors', () => {
       await web.sql`update monitors set created_at = ${new Date(clock.at - 200 * day)} where id = ${monitor}`;
       await outage(monitor, clock.at - 40 * day, { to: clock.at - 40 * day + 95 * minute });
       await publish(id, monitor, 'Figures');
-      const [service] = JSON.parse((await web.get('/status/figures.json')).text).services;
+      const [service] = JSON.parse(await web.text('/status/figures.json')).services;
       const raw = rawInput(getMonitorStatus, { monitor_id: monitor, days: 90 });
       const { body } = await web.gate.execute(getMonitorStatus, web.house.viewer.caller, raw);
       expect(body).toMatchObject({ uptime: { days: 90, percent: service.uptime.days_90 } });
@@ -249,7 +249,7 @@ describe('visitors', () => {
       for (const code of ['slow', 'certificate_expires'])
         await web.sql`insert into warnings (id, organisation_id, monitor_id, code, details, began_at, confirmed_at)
           values (${newId()}, ${web.house.organisation}, ${monitor}, ${code}, '{}', ${new Date(since)}, ${new Date(since)})`;
-      const [service] = JSON.parse((await web.get('/status/slow.json')).text).services;
+      const [service] = JSON.parse(await web.text('/status/slow.json')).services;
       expect(service).toMatchObject({
         status: 'up',
         warnings: [{ code: 'slow', since: new Date(since).toISOString(), text: 'Slow responses' }],
@@ -259,8 +259,8 @@ describe('visitors', () => {
         expect(text).toMatch(/s-degraded">.*Slow responses<\/span>.*for 1 hour, 30 minutes\./s);
         expect(text).not.toMatch(/certificate/i);
       }
-      expect((await web.get('/status/slow?lang=de')).text).toContain('Langsame Antworten');
-      expect((await web.get('/status/slow')).text).toContain('Everything is up');
+      expect(await web.text('/status/slow?lang=de')).toContain('Langsame Antworten');
+      expect(await web.text('/status/slow')).toContain('Everything is up');
     });
 
     test('shows the past by month', async () => {
@@ -271,9 +271,9 @@ describe('visitors', () => {
       );
       await outage(monitor, then, { to: then + 5 * minute });
       expect(
-        (await web.get(`/status/past/history/${new Date(then).toISOString().slice(0, 7)}`)).text,
+        await web.text(`/status/past/history/${new Date(then).toISOString().slice(0, 7)}`),
       ).toContain('Outage: Archive');
-      expect((await web.get('/status/past/history')).text).toContain('No incidents this month');
+      expect(await web.text('/status/past/history')).toContain('No incidents this month');
       for (const month of ['2999-01', '2026-13', 'x'])
         expect((await web.get(`/status/past/history/${month}`)).status).toBe(404);
     });
@@ -292,7 +292,7 @@ describe('visitors', () => {
       expect(
         (await web.get('/status/headers', { headers: { 'if-none-match': etag } })).status,
       ).toBe(304);
-      const style = /href="([^"]*\.css)"/.exec((await web.get('/status/headers')).text)?.[1] ?? '';
+      const style = /href="([^"]*\.css)"/.exec(await web.text('/status/headers'))?.[1] ?? '';
       expect((await web.get(style)).headers.get('content-type')).toBe('text/css; charset=utf-8');
     });
 
@@ -322,10 +322,10 @@ describe('visitors', () => {
     test('loses a monitor that is removed from it, and the monitor stays', async () => {
       const [id, monitor] = [await page('removing'), await site('removing')];
       await publish(id, monitor, 'Leaving');
-      expect((await web.get('/status/removing')).text).toContain('Leaving');
+      expect(await web.text('/status/removing')).toContain('Leaving');
       await web.sql`delete from status_page_monitors where page_id = ${id}`;
       later();
-      expect((await web.get('/status/removing')).text).not.toContain('Leaving');
+      expect(await web.text('/status/removing')).not.toContain('Leaving');
       expect(await web.sql`select id from monitors where id = ${monitor}`).toHaveLength(1);
     });
   });
