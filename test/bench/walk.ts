@@ -125,8 +125,7 @@ const walk = async (
   const functions = await countFunctions();
   try {
     await network.startCoordinator();
-    for (const continent of ['Asia', 'Europe', 'North America'] as const)
-      await network.addProbe(continent);
+    await network.addProbes('Asia', 'Europe', 'North America');
     await addChannel(network, `${receiver.url}/alerts`);
     const [target, steady] = [await network.startTarget(), await network.startTarget()];
     say('without monitors');

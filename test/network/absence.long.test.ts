@@ -1,5 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createTcpProxy, type TcpProxy } from '../support/connections.ts';
+import { describe, expect } from 'vitest';
 import { eventually, passed } from '../support/eventually.ts';
 import {
   alertsOf,
@@ -9,40 +8,25 @@ import {
   isResolved,
   resultsOf,
   seenFrom,
+  watch,
 } from '../support/monitors.ts';
-import { createNetwork, type Network } from '../support/network.ts';
+import type { Network } from '../support/network.ts';
+import { test } from '../support/network-test.ts';
 import { speakAs } from '../support/probes.ts';
 import { mayBusStandStill } from '../support/services.ts';
 import { broken, fine, type Target } from '../support/targets.ts';
 
+const hits = async (target: Target, count: number): Promise<void> => {
+  const from = target.hits.length;
+  await eventually(() => target.hits.length >= from + count, 40_000);
+};
+
 /** What comes due while the coordinator is away (rules 4 and 25). */
-describe('alerts that come due during an absence', () => {
-  let network: Network;
-  let target: Target;
-
-  beforeEach(async () => {
-    network = await createNetwork();
-    target = await network.startTarget();
-  });
-  afterEach(async () => {
-    await network.close();
-  });
-
-  const hits = async (count: number): Promise<void> => {
-    const from = target.hits.length;
-    await eventually(() => target.hits.length >= from + count, 30_000);
-  };
-
-  const outageWhileAway = async (then: typeof fine): Promise<string> => {
+describe.concurrent('alerts that come due during an absence', () => {
+  const outageWhileAway = async (network: Network, then: typeof fine): Promise<string> => {
     const first = await network.startCoordinator();
-    await network.addProbe('Europe');
-    await network.addProbe('Asia');
-    const monitor = await network.addMonitor({
-      target: target.url(),
-      interval_s: 1,
-      config: { alert_after_s: 3_600 },
-    });
-    await seenFrom(network.sql, monitor, 2);
+    await network.addProbes('Europe', 'Asia');
+    const { target, monitor } = await watch(network, 2, { config: { alert_after_s: 3_600 } });
     target.answer(broken);
     await incidentThat(network.sql, monitor, isConfirmed);
     expect(await alertsOf(network.sql, monitor)).toEqual([{ event: 'down', state: 'held' }]);
@@ -50,13 +34,15 @@ describe('alerts that come due during an absence', () => {
     await network.sql`update alerts set due_at = now() where monitor_id = ${monitor}`;
     target.answer(then);
     // So long that what is told of then is the past.
-    await hits(10);
+    await hits(target, 10);
     await network.startCoordinator();
     return monitor;
   };
 
-  test('a "down" that came due meanwhile is told late when the outage ended meanwhile: the past is decided first', async () => {
-    const monitor = await outageWhileAway(fine);
+  test('a "down" that came due meanwhile is told late when the outage ended meanwhile: the past is decided first', async ({
+    network,
+  }) => {
+    const monitor = await outageWhileAway(network, fine);
     await incidentThat(network.sql, monitor, isResolved, 40_000);
     expect(await alertsOf(network.sql, monitor)).toEqual([
       { event: 'down', state: 'dropped' },
@@ -64,8 +50,8 @@ describe('alerts that come due during an absence', () => {
     ]);
   });
 
-  test('a "down" that came due meanwhile goes out when the outage lasts', async () => {
-    const monitor = await outageWhileAway(broken);
+  test('a "down" that came due meanwhile goes out when the outage lasts', async ({ network }) => {
+    const monitor = await outageWhileAway(network, broken);
     await eventually(
       async () => (await alertsOf(network.sql, monitor))[0]?.state === 'due',
       40_000,
@@ -77,72 +63,75 @@ describe('alerts that come due during an absence', () => {
  * One notice for an event, also when the database could not be written to in that moment, or a
  * coordinator ended in the midst of it.
  */
-describe('notices', () => {
-  let network: Network;
-
-  beforeEach(async () => {
-    network = await createNetwork();
-  });
-  afterEach(() => network.close());
-
-  /** The database refuses to write these notices, and counts how often. */
-  const refuse = async (what: 'insert' | 'update'): Promise<void> => {
-    await network.sql.unsafe(`create sequence refusals;
+describe.concurrent('notices', () => {
+  /**
+   * The database refuses to write these notices; settles when that was tried, and they are taken
+   * again.
+   */
+  const refuse = async ({ sql }: Network, what: 'insert' | 'update') => {
+    await sql.unsafe(`create sequence refusals;
     create function refuse() returns trigger language plpgsql as $$ begin
       perform nextval('refusals'); raise exception 'not now' using errcode = '53100'; end $$;
     create trigger refuse before ${what} on notices for each row execute function refuse()`);
+    return async (): Promise<void> => {
+      await eventually(async () => (await sql`select 1 from refusals where is_called`).length > 0);
+      await sql.unsafe('drop trigger refuse on notices');
+    };
   };
-  const refused = async (): Promise<boolean> =>
-    (await network.sql`select 1 from refusals where is_called`).length > 0;
-  const allow = () => network.sql.unsafe('drop trigger refuse on notices');
 
-  const open = async (kind: string): Promise<number> =>
-    (await network.sql`select 1 from notices where kind = ${kind} and ended_at is null`).length;
+  const toBeOpen = ({ sql }: Network, count: number, kind = 'probe_lost') =>
+    eventually(
+      async () =>
+        (await sql`select 1 from notices where kind = ${kind} and ended_at is null`).length ===
+        count,
+    );
+
+  const quick = { timing: { lostAfterMs: 3_000 } };
 
   describe('the notice of a lost probe', () => {
-    test('ends with its return, although that could not be written down at first', async () => {
-      await network.startCoordinator({ timing: { lostAfterMs: 3_000 } });
-      for (const continent of ['Asia', 'Africa'] as const) await network.addProbe(continent);
+    test('ends with its return, although that could not be written down at first', async ({
+      network,
+    }) => {
+      await network.startCoordinator(quick);
+      await network.addProbes('Asia', 'Africa');
       const { made, close } = await network.addProbe('Europe');
       await close();
-      await eventually(async () => (await open('probe_lost')) === 1);
-      await refuse('update');
+      await toBeOpen(network, 1);
+      const refused = await refuse(network, 'update');
       await network.startProbe(made);
-      await eventually(refused);
-      await allow();
-      await eventually(async () => (await open('probe_lost')) === 0);
+      await refused();
+      await toBeOpen(network, 0);
     });
 
-    test('is opened, although it could not be written at first', async () => {
-      await network.startCoordinator({ timing: { lostAfterMs: 3_000 } });
-      for (const continent of ['Asia', 'Africa'] as const) await network.addProbe(continent);
+    test('is opened, although it could not be written at first', async ({ network }) => {
+      await network.startCoordinator(quick);
+      await network.addProbes('Asia', 'Africa');
       const { close } = await network.addProbe('Europe');
-      await refuse('insert');
+      const refused = await refuse(network, 'insert');
       await close();
-      await eventually(refused);
-      await allow();
-      await eventually(async () => (await open('probe_lost')) === 1);
+      await refused();
+      await toBeOpen(network, 1);
     });
 
-    test('ends, although another coordinator opened it and ended before it told any other', async () => {
-      await network.startCoordinator({ timing: { lostAfterMs: 3_000 } });
+    test('ends, although another coordinator opened it and ended before it told any other', async ({
+      network,
+    }) => {
+      await network.startCoordinator(quick);
       const { made } = await network.addProbe('Europe');
       await network.sql`insert into notices (kind, subject, message) values ('probe_lost', ${made.id}, 'of another time')`;
-      await network.startCoordinator({ timing: { lostAfterMs: 3_000 } });
-      await eventually(async () => (await open('probe_lost')) === 0);
+      await network.startCoordinator(quick);
+      await toBeOpen(network, 0);
     });
   });
 
-  describe('the notice of a silent bus', () => {
-    test('ends when the bus is heard, although the coordinator that opened it was killed before', async () => {
-      await network.sql`insert into notices (kind, subject, message) values ('bus_silent', 'bus', 'Most probes fell silent at once')`;
-      await network.startCoordinator();
-      await network.addProbe('Europe');
-      await eventually(async () => (await open('bus_silent')) === 0);
-      expect(await network.sql`select 1 from notices where kind <> 'time_zones_old'`).toHaveLength(
-        1,
-      );
-    });
+  test('the notice of a silent bus ends when the bus is heard, although the coordinator that opened it was killed before', async ({
+    network,
+  }) => {
+    await network.sql`insert into notices (kind, subject, message) values ('bus_silent', 'bus', 'Most probes fell silent at once')`;
+    await network.startCoordinator();
+    await network.addProbe('Europe');
+    await toBeOpen(network, 0, 'bus_silent');
+    expect(await network.sql`select 1 from notices where kind <> 'time_zones_old'`).toHaveLength(1);
   });
 });
 
@@ -150,58 +139,52 @@ describe('notices', () => {
  * A coordinator that reaches the database and not the bus decides about nothing: whoever can takes
  * its share.
  */
-describe('a coordinator that lost the bus', () => {
-  let network: Network;
-  let target: Target;
-  let relays: TcpProxy[];
-
-  beforeEach(async () => {
-    network = await createNetwork();
-    target = await network.startTarget();
-    relays = [await createTcpProxy(network.account.url), await createTcpProxy(network.account.url)];
+describe.concurrent('a coordinator that lost the bus', () => {
+  /** Two, each with a relay to the bus. */
+  const begin = async (network: Network) => {
+    const relays = [await network.startRelay(), await network.startRelay()];
     for (const { url } of relays) await network.startCoordinatorProcess({ NATS_URL: url });
-    await eventually(async () => (await shares()).join() === '16,16');
-  });
-  afterEach(async () => {
-    for (const relay of relays) relay.heal();
-    await network.close();
-    for (const relay of relays) await relay.close();
-  });
+    await eventually(async () => (await shares(network)).join() === '16,16');
+    return relays;
+  };
 
   /** How many partitions each owner holds whose lease is in force. */
-  const shares = async (): Promise<number[]> => {
-    const rows = await network.sql<{ held: number }[]>`
+  const shares = async ({ sql }: Network): Promise<number[]> => {
+    const rows = await sql<{ held: number }[]>`
     select count(*) as held from leases where expires_at > now() and owner is not null group by owner order by held desc`;
     return rows.map(({ held }) => held);
   };
 
-  const owners = async (): Promise<string> => {
-    const rows = await network.sql<
-      { owner: string }[]
-    >`select owner from leases order by partition`;
+  const owners = async ({ sql }: Network): Promise<string> => {
+    const rows = await sql<{ owner: string }[]>`select owner from leases order by partition`;
     return rows.map(({ owner }) => owner).join();
   };
 
-  test('leaves its partitions to the one that has it, which confirms an outage of any monitor, and takes its share again', async () => {
-    for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
+  test('leaves its partitions to the one that has it, which confirms an outage of any monitor, and takes its share again', async ({
+    network,
+    target,
+  }) => {
+    const relays = await begin(network);
+    await network.addProbes('Asia', 'Europe');
     const all: string[] = [];
     for (let nth = 0; nth < 8; nth += 1)
       all.push(await network.addMonitor({ target: target.url(`/${nth}`), interval_s: 1 }));
     for (const monitor of all) await seenFrom(network.sql, monitor, 2);
     relays[0]?.cut();
-    await eventually(async () => (await shares()).join() === '32', 40_000);
+    await eventually(async () => (await shares(network)).join() === '32', 40_000);
     target.answer(broken);
     for (const monitor of all) await incidentThat(network.sql, monitor, isConfirmed, 40_000);
     relays[0]?.heal();
-    await eventually(async () => (await shares()).join() === '16,16', 40_000);
+    await eventually(async () => (await shares(network)).join() === '16,16', 40_000);
   });
 
-  test('keeps them while no coordinator has it', async () => {
-    const before = await owners();
+  test('keeps them while no coordinator has it', async ({ network }) => {
+    const relays = await begin(network);
+    const before = await owners(network);
     for (const relay of relays) relay.cut();
     await passed(20_000);
-    expect(await owners()).toBe(before);
-    expect(await shares()).toEqual([16, 16]);
+    expect(await owners(network)).toBe(before);
+    expect(await shares(network)).toEqual([16, 16]);
   });
 });
 
@@ -209,41 +192,33 @@ describe('a coordinator that lost the bus', () => {
  * Rule 16 must not take the first other host of a great outage for sick: every failure begins while
  * the others' last checks still passed.
  */
-describe('a great outage', () => {
+test.concurrent('when everything fails at once, each outage is confirmed, and no probe is quarantined for having seen them first', async ({
+  network,
+}) => {
   const count = 12;
-  let network: Network;
-  let target: Target;
-
-  beforeAll(async () => {
-    network = await createNetwork();
-    target = await network.startTarget({ host: '0.0.0.0' });
-    await network.startCoordinator();
-    for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
-  });
-  afterAll(() => network.close());
-
-  test('when everything fails at once, each outage is confirmed, and no probe is quarantined for having seen them first', async () => {
-    const hosts = Array.from(
-      { length: count },
-      (_, index) => `http://127.0.1.${index + 1}:${target.port}/`,
-    );
-    const monitors = await Promise.all(
-      hosts.map((url) => network.addMonitor({ target: url, interval_s: 2 })),
-    );
-    for (const monitor of monitors) await seenFrom(network.sql, monitor, 2);
-    target.answer(broken);
-    const open = () =>
-      network.sql`select distinct monitor_id from incidents where confirmed_at is not null and resolved_at is null`;
-    await eventually(async () => (await open()).length === count, 30_000);
-    // Once more round for everybody, so that whoever would fall sick has had the time.
-    const before = target.hits.length;
-    await eventually(() => target.hits.length >= before + 2 * count, 30_000);
-    expect(
-      await network.sql`select kind, message from notices where kind = 'probe_quarantined'`,
-    ).toEqual([]);
-    expect(await network.sql`select name from probes where quarantined_at is not null`).toEqual([]);
-    expect(await open()).toHaveLength(count);
-  });
+  const target = await network.startTarget({ host: '0.0.0.0' });
+  await network.startCoordinator();
+  await network.addProbes('Asia', 'Europe');
+  const hosts = Array.from(
+    { length: count },
+    (_, index) => `http://127.0.1.${index + 1}:${target.port}/`,
+  );
+  const monitors = await Promise.all(
+    hosts.map((url) => network.addMonitor({ target: url, interval_s: 2 })),
+  );
+  for (const monitor of monitors) await seenFrom(network.sql, monitor, 2);
+  target.answer(broken);
+  const open = () =>
+    network.sql`select distinct monitor_id from incidents where confirmed_at is not null and resolved_at is null`;
+  await eventually(async () => (await open()).length === count, 30_000);
+  // Once more round for everybody, so that whoever would fall sick has had the time.
+  const before = target.hits.length;
+  await eventually(() => target.hits.length >= before + 2 * count, 30_000);
+  expect(
+    await network.sql`select kind, message from notices where kind = 'probe_quarantined'`,
+  ).toEqual([]);
+  expect(await network.sql`select name from probes where quarantined_at is not null`).toEqual([]);
+  expect(await open()).toHaveLength(count);
 });
 
 /** Parts that come, go, fall silent, or say things twice and late. */
@@ -251,24 +226,14 @@ describe('a great outage', () => {
 /** Presence comes every second here: who is late with it on a busy machine is not lost yet. */
 const soonLost = { lostAfterMs: 5_000 };
 
-const begin = async (
-  atEnd: (end: () => Promise<void>) => void,
-): Promise<{ network: Network; target: Target }> => {
-  const network = await createNetwork();
-  atEnd(network.close);
-  return { network, target: await network.startTarget() };
-};
-
 describe.concurrent('results', () => {
   test('that come twice change nothing, and those that come an hour late are in the charts and alert no one', async ({
-    onTestFinished,
+    network,
   }) => {
-    const { network, target } = await begin(onTestFinished);
     await network.startCoordinator();
     const europe = await network.addProbe('Europe');
     await network.addProbe('Asia');
-    const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
-    await seenFrom(network.sql, monitor, 2);
+    const { monitor } = await watch(network);
     const other = await network.makeProbe('Europe', 'returning');
     const probe = await speakAs(other);
     const hourAgo = Date.now() - 3_600_000;
@@ -293,9 +258,9 @@ describe.concurrent('results', () => {
   });
 
   test('whose predecessors are missing are not accepted, and are accepted once those came', async ({
-    onTestFinished,
+    network,
+    target,
   }) => {
-    const { network, target } = await begin(onTestFinished);
     await network.startCoordinator();
     const monitor = await network.addMonitor({ target: target.url(), interval_s: 60 });
     const probe = await speakAs(await network.makeProbe('Europe'));
@@ -310,17 +275,17 @@ describe.concurrent('results', () => {
 });
 
 describe.concurrent('a coordinator that was away', () => {
-  test('dates the outage right that began and is still there', async ({ onTestFinished }) => {
-    const { network, target } = await begin(onTestFinished);
+  const begin = async (network: Network) => {
     const first = await network.startCoordinator();
-    await network.addProbe('Europe');
-    await network.addProbe('Asia');
-    const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
-    await seenFrom(network.sql, monitor, 2);
+    await network.addProbes('Europe', 'Asia');
+    return { first, ...(await watch(network)) };
+  };
+
+  test('dates the outage right that began and is still there', async ({ network }) => {
+    const { target, monitor, first } = await begin(network);
     await first.close();
     target.answer(broken);
-    const from = target.hits.length;
-    await eventually(() => target.hits.length >= from + 6, 40_000);
+    await hits(target, 6);
     await network.startCoordinator();
     const { id } = await incidentThat(network.sql, monitor, isConfirmed, 40_000);
     await eventually(
@@ -339,25 +304,16 @@ describe.concurrent('a coordinator that was away', () => {
   });
 
   test('records the outage that came and went, resolved, and tells of it late', async ({
-    onTestFinished,
+    network,
   }) => {
-    const { network, target } = await begin(onTestFinished);
-    const first = await network.startCoordinator();
-    await network.addProbe('Europe');
-    await network.addProbe('Asia');
-    const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
-    await seenFrom(network.sql, monitor, 2);
+    const { target, monitor, first } = await begin(network);
     await first.close();
-    const hits = async (count: number) => {
-      const from = target.hits.length;
-      await eventually(() => target.hits.length >= from + count, 30_000);
-    };
     target.answer(broken);
-    await hits(5);
+    await hits(target, 5);
     target.answer(fine);
     const healed = target.hits.length;
     // Long enough ago to be the past when somebody hears of it.
-    await hits(6);
+    await hits(target, 6);
     await network.startCoordinator({ timing: { lateMs: 3_000 } });
     const incident = await incidentThat(network.sql, monitor, isResolved, 40_000);
     expect(incident.confirmed_at).not.toBeNull();
@@ -369,9 +325,9 @@ describe.concurrent('a coordinator that was away', () => {
 
 describe.concurrent('a probe', () => {
   test('that joins shares the work within a second, and the others check what a lost one checked', async ({
-    onTestFinished,
+    network,
+    target,
   }) => {
-    const { network, target } = await begin(onTestFinished);
     await network.startCoordinator({ timing: soonLost });
     const frankfurt = await network.addProbe('Europe', 'Frankfurt');
     const monitors = [];
@@ -402,9 +358,9 @@ describe.concurrent('a probe', () => {
   });
 
   test('whose companions are all lost confirms nothing: the incident stays unconfirmed, and the operator is notified once', async ({
-    onTestFinished,
+    network,
+    target,
   }) => {
-    const { network, target } = await begin(onTestFinished);
     await network.startCoordinator({ timing: soonLost });
     await network.addProbe('Europe');
     const asia = await network.addProbe('Asia');

@@ -7,7 +7,7 @@ import type { Continent } from '../../shared/base/continents.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { isPublic, parseAddress } from '../../shared/base/network.ts';
 import { presenceMessage } from '../../shared/bus/messages.ts';
-import { type Bus, connectBus } from '../../shared/bus/nats.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
 import { probeConsumers, streams, subjects } from '../../shared/bus/subjects.ts';
 import { eventually } from '../support/eventually.ts';
 import {
@@ -26,13 +26,7 @@ import {
   publishedFor,
   resultsOf,
 } from '../support/monitors.ts';
-import {
-  announceAsCoordinator,
-  createNetwork,
-  type MadeProbe,
-  type Network,
-  quickResync,
-} from '../support/network.ts';
+import { createNetwork, type MadeProbe, type Network, quickResync } from '../support/network.ts';
 import { broken, fine, type Target } from '../support/targets.ts';
 
 /**
@@ -60,19 +54,9 @@ describe('a probe', () => {
   beforeAll(async () => {
     network = await createNetwork();
     await network.startCoordinator({ timing: { digestMs: 500, ...quickResync() } });
-    const { url, coordinatorCredentials: credentials } = network.account;
-    bus = await connectBus({
-      url,
-      credentials,
-      name: 'test',
-      log: network.log,
-      announce: announceAsCoordinator,
-    });
+    bus = await network.joinBus(true);
   });
-  afterAll(async () => {
-    await bus.close();
-    await network.close();
-  });
+  afterAll(() => network.close());
 
   const last = async (subject: string): Promise<Uint8Array | undefined> =>
     (await bus.last(streams.assignments.name, subject))?.data;
@@ -185,13 +169,9 @@ describe('a probe that comes back after deletion markers were removed from the b
     await network.startCoordinator({
       timing: { digestMs: 500, housekeepMs: 300, tombstoneMs: 1_500, ...quickResync() },
     });
-    const { url, coordinatorCredentials: credentials } = network.account;
-    bus = await connectBus({ url, credentials, name: 'test', log: network.log });
+    bus = await network.joinBus();
   });
-  afterAll(async () => {
-    await bus.close();
-    await network.close();
-  });
+  afterAll(() => network.close());
 
   const receiverOf = ({ ear }: ProbeApp): string => {
     if (ear === null) throw new Error('this probe has no ear');
@@ -292,14 +272,12 @@ describe('a probe that comes back after deletion markers were removed from the b
   });
 });
 
-describe('private addresses', () => {
+describe.concurrent('private addresses', () => {
   let network: Network;
-  let target: Target;
   const strangers: readonly Continent[] = ['Africa', 'Europe'];
 
   beforeAll(async () => {
     network = await createNetwork();
-    target = await network.startTarget();
     await network.startCoordinator();
     await network.addProbe('Asia', 'Asia', {
       allow: ['127.0.0.0/8', ...(home === undefined ? [] : [home])].join(),
@@ -309,6 +287,7 @@ describe('private addresses', () => {
   afterAll(() => network.close());
 
   test('a private address is checked by the probe that may, as often as was asked for, and its outage confirmed by it alone', async () => {
+    const target = await network.startTarget();
     // Ten seconds of failures make it sure, and two turns without one make an end of it: with turns
     // of a second, a short standstill is that long.
     const monitor = await network.addMonitor({ target: target.url(), interval_s: 3 });
@@ -329,10 +308,11 @@ describe('private addresses', () => {
   });
 
   test('a private probe whose host allows it no longer says nothing about its target: nothing is confirmed by it alone, and the operator is shown', async () => {
+    const target = await network.startTarget();
     const made = await network.makeProbe('Asia', 'office', network.organisation);
     const before = await network.startProbe(made);
     const monitor = await network.addMonitor({
-      target: target.url('/office'),
+      target: target.url(),
       interval_s: 1,
       config: { probe: made.id },
     });
@@ -372,7 +352,6 @@ describe('private addresses', () => {
         );
       await eventually(async () => (await from('Asia')).some(({ outcome }) => outcome === 0));
       expect(await incidentsOf(network.sql, monitor)).toEqual([]);
-      await open.close();
     },
     240_000,
   );

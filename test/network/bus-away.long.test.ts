@@ -1,6 +1,5 @@
-import { describe, expect, test } from 'vitest';
-import { parseProbeCredentials, printProbeCredentials } from '../../shared/bus/identity.ts';
-import { createTcpProxy, type TcpProxy } from '../support/connections.ts';
+import { describe, expect } from 'vitest';
+import type { TcpProxy } from '../support/connections.ts';
 import { eventually } from '../support/eventually.ts';
 import {
   alertsOf,
@@ -10,9 +9,10 @@ import {
   isResolved,
   resultsOf,
   type SeenIncident,
-  seenFrom,
+  watch,
 } from '../support/monitors.ts';
-import { createNetwork, type Network } from '../support/network.ts';
+import type { Network } from '../support/network.ts';
+import { test as plain } from '../support/network-test.ts';
 import { broken, fine, type Target } from '../support/targets.ts';
 
 /**
@@ -20,63 +20,40 @@ import { broken, fine, type Target } from '../support/targets.ts';
  * original times.
  */
 
-type Relays = { readonly Europe: TcpProxy; readonly Asia: TcpProxy };
-
 type Away = {
   readonly network: Network;
   readonly target: Target;
   readonly monitor: string;
-  readonly relays: Relays;
+  readonly relays: { readonly Europe: TcpProxy; readonly Asia: TcpProxy };
   readonly cut: () => void;
   readonly heal: () => void;
-  /** Settles after so many more checks, with the time of the first of them. */
-  readonly hits: (count: number) => Promise<number>;
+  /** Settles after so many more checks. */
+  readonly hits: (count: number) => Promise<void>;
 };
 
 /**
  * A monitor seen from two continents, and probes whose way to the bus leads through a relay each.
  */
-const begin = async (atEnd: (end: () => Promise<void>) => void): Promise<Away> => {
-  const network = await createNetwork();
-  const { url } = network.account;
-  const relays: Relays = { Europe: await createTcpProxy(url), Asia: await createTcpProxy(url) };
-  const all = Object.values(relays);
-  const heal = (): void => {
-    for (const relay of all) relay.heal();
-  };
-  atEnd(async () => {
-    heal();
-    await network.close();
-    for (const relay of all) await relay.close();
-  });
-  const target = await network.startTarget();
+const test = plain.extend('away', async ({ network }): Promise<Away> => {
+  const relays = { Europe: await network.startRelay(), Asia: await network.startRelay() };
   await network.startCoordinator();
-  for (const continent of ['Europe', 'Asia'] as const) {
-    const made = await network.makeProbe(continent);
-    const credentials = printProbeCredentials({
-      ...parseProbeCredentials(made.credentials),
-      nats_url: relays[continent].url,
-    });
-    await network.startProbe({ ...made, credentials });
-  }
-  const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
-  await seenFrom(network.sql, monitor, 2);
+  for (const continent of ['Europe', 'Asia'] as const)
+    await network.startProbe(await network.makeProbe(continent), { url: relays[continent].url });
+  const { target, monitor } = await watch(network);
   return {
-    network,
-    target,
-    monitor,
-    relays,
+    ...{ network, target, monitor, relays },
     cut: () => {
-      for (const relay of all) relay.cut();
+      for (const relay of Object.values(relays)) relay.cut();
     },
-    heal,
+    heal: () => {
+      for (const relay of Object.values(relays)) relay.heal();
+    },
     hits: async (count) => {
       const from = target.hits.length;
       await eventually(() => target.hits.length >= from + count, 30_000);
-      return target.hits[from]?.at ?? 0;
     },
   };
-};
+});
 
 /** As the first failing checks of two continents saw it, whichever of them handed over first. */
 const expectDatedByBoth = async (
@@ -95,9 +72,8 @@ const expectDatedByBoth = async (
 
 describe.concurrent('while all probes have lost the bus', () => {
   test('rule 6: they go on checking, and an outage that began then is dated by the first check that saw it', async ({
-    onTestFinished,
+    away,
   }) => {
-    const away = await begin(onTestFinished);
     const { network, target, monitor, cut, heal, hits } = away;
     cut();
     await hits(3);
@@ -108,9 +84,8 @@ describe.concurrent('while all probes have lost the bus', () => {
   });
 
   test('and one hands over seconds after the other, the outage has the same times as if they had come together', async ({
-    onTestFinished,
+    away,
   }) => {
-    const away = await begin(onTestFinished);
     const { network, target, monitor, relays, cut, hits } = away;
     cut();
     await hits(3);
@@ -123,9 +98,8 @@ describe.concurrent('while all probes have lost the bus', () => {
   });
 
   test('and one hands over seconds after the other, an outage that came and went is one, of both, and over', async ({
-    onTestFinished,
+    away,
   }) => {
-    const away = await begin(onTestFinished);
     const { network, target, monitor, relays, cut, hits } = away;
     cut();
     target.answer(broken);
@@ -143,9 +117,8 @@ describe.concurrent('while all probes have lost the bus', () => {
   });
 
   test('an outage that came and went is recorded, resolved, and told late; no check is missing or doubled', async ({
-    onTestFinished,
+    away: { network, target, monitor, cut, heal, hits },
   }) => {
-    const { network, target, monitor, cut, heal, hits } = await begin(onTestFinished);
     cut();
     target.answer(broken);
     await hits(6);

@@ -1,8 +1,7 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { createProbe, type ProbeApp } from '../../probe/app.ts';
 import { readConfig } from '../../probe/config.ts';
 import type { Continent } from '../../shared/base/continents.ts';
-import { createTcpProxy, type TcpProxy } from '../support/connections.ts';
 import { eventually } from '../support/eventually.ts';
 import {
   alertsOf,
@@ -12,9 +11,10 @@ import {
   isConfirmed,
   isResolved,
   resultsOf,
-  seenFrom,
+  watch,
 } from '../support/monitors.ts';
-import { createNetwork, type MadeProbe, type Network, testLog } from '../support/network.ts';
+import { type MadeProbe, testLog } from '../support/network.ts';
+import { test } from '../support/network-test.ts';
 import { speakAs } from '../support/probes.ts';
 import { broken, fine, type Target } from '../support/targets.ts';
 
@@ -24,20 +24,6 @@ import { broken, fine, type Target } from '../support/targets.ts';
  */
 
 type AtEnd = (end: () => Promise<void>) => void;
-
-const begin = async (atEnd: AtEnd): Promise<{ network: Network; target: Target }> => {
-  const network = await createNetwork();
-  atEnd(network.close);
-  const target = await network.startTarget();
-  await network.startCoordinator();
-  return { network, target };
-};
-
-const cable = async (network: Network, atEnd: AtEnd): Promise<TcpProxy> => {
-  const proxy = await createTcpProxy(network.account.url, { delayMs: 75 });
-  atEnd(proxy.close);
-  return proxy;
-};
 
 /** A probe whose machine believes it is another time. */
 const startWrong = async (
@@ -62,17 +48,14 @@ const hitsFrom = (target: Target, continent: Continent, since: number) =>
 
 describe.concurrent('a continent 75 ms away', () => {
   test('confirms as any other; cut off it goes on checking, is counted for nothing it cannot say, and when healed nothing is missing', async ({
-    onTestFinished,
+    network,
   }) => {
-    const { network, target } = await begin(onTestFinished);
-    const [near, far] = [
-      await cable(network, onTestFinished),
-      await cable(network, onTestFinished),
-    ];
+    await network.startCoordinator();
+    const cable = () => network.startRelay('bus', { delayMs: 75 });
+    const [near, far] = [await cable(), await cable()];
     await network.startProbe(await network.makeProbe('Europe'), { url: near.url });
     await network.startProbe(await network.makeProbe('Asia'), { url: far.url });
-    const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
-    await seenFrom(network.sql, monitor, 2);
+    const { target, monitor } = await watch(network);
 
     target.answer(broken);
     const brokenAt = Date.now();
@@ -129,8 +112,11 @@ describe.concurrent('a continent 75 ms away', () => {
 });
 
 describe.concurrent('a probe whose clock is wrong by a minute', () => {
-  test('has correct times all the same, a minute ahead or behind', async ({ onTestFinished }) => {
-    const { network, target } = await begin(onTestFinished);
+  test('has correct times all the same, a minute ahead or behind', async ({
+    network,
+    onTestFinished,
+  }) => {
+    await network.startCoordinator();
     await startWrong(
       await network.makeProbe('Europe'),
       { now: () => Date.now() + 60_000 },
@@ -141,8 +127,7 @@ describe.concurrent('a probe whose clock is wrong by a minute', () => {
       { now: () => Date.now() - 60_000 },
       onTestFinished,
     );
-    const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
-    await seenFrom(network.sql, monitor, 2);
+    const { target, monitor } = await watch(network);
     target.answer(broken);
     const brokenAt = Date.now();
     const { started_at, confirmed_at } = await incidentThat(network.sql, monitor, isConfirmed);
@@ -152,9 +137,10 @@ describe.concurrent('a probe whose clock is wrong by a minute', () => {
   });
 
   test('from one moment to the next opens nothing, and is right again after its next presence', async ({
+    network,
     onTestFinished,
   }) => {
-    const { network, target } = await begin(onTestFinished);
+    await network.startCoordinator();
     let wrongBy = 0;
     await startWrong(
       await network.makeProbe('Europe'),
@@ -162,8 +148,7 @@ describe.concurrent('a probe whose clock is wrong by a minute', () => {
       onTestFinished,
     );
     await startWrong(await network.makeProbe('Asia'), { now: () => Date.now() }, onTestFinished);
-    const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
-    await seenFrom(network.sql, monitor, 2);
+    const { target, monitor } = await watch(network);
     let [jumpedAt, wasWrong] = [0, false];
     const jump = () => {
       wrongBy += 60_000;
@@ -191,12 +176,11 @@ describe.concurrent('a probe whose clock is wrong by a minute', () => {
 
 describe.concurrent('a thousand results that come an hour late', () => {
   test('are all in the charts, once; an outage among them alerts no one and leaves nothing open', async ({
-    onTestFinished,
+    network,
   }) => {
-    const { network, target } = await begin(onTestFinished);
+    await network.startCoordinator();
     await network.addProbe('Asia');
-    const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
-    await seenFrom(network.sql, monitor, 1);
+    const { monitor } = await watch(network, 1);
     const hourAgo = Date.now() - 3_600_000;
     await network.sql`update monitors set created_at = ${new Date(hourAgo - 60_000)} where id = ${monitor}`;
     const voice = await speakAs(await network.makeProbe('Europe'));

@@ -1,10 +1,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { pause } from '../../shared/base/async.ts';
 import { newId } from '../../shared/base/crypto.ts';
-import { createTcpProxy, type TcpProxy } from '../support/connections.ts';
 import { refuseWrites } from '../support/databases.ts';
 import { eventually, passed } from '../support/eventually.ts';
 import {
@@ -18,9 +17,10 @@ import {
   ping,
   pingsWritten,
   seenFrom,
+  watch,
 } from '../support/monitors.ts';
-import type { CoordinatorProcess } from '../support/network.ts';
 import { createNetwork, type Network } from '../support/network.ts';
+import { test as plain } from '../support/network-test.ts';
 import { type ChildProgram, debianProgram, startChildProgram } from '../support/processes.ts';
 import { freePort, hasBinaries } from '../support/services.ts';
 import { type MortalServices, startMortalServices } from '../support/services-run.ts';
@@ -33,6 +33,28 @@ import { broken, fine, type Target } from '../support/targets.ts';
 
 const caddy = await debianProgram('caddy', ['caddy']);
 
+const test = plain
+  .extend('relay', ({ network }) => network.startRelay('database'))
+  /** Callers of a coordinator whose way to the database is the relay. */
+  .extend('askers', async ({ network, relay }) => {
+    const { url } = await network.startCoordinatorProcess({ DATABASE_URL: relay.url });
+    await network.makeProbe('Europe');
+    /** Given up long before any deadline of the database's own. */
+    const ask = (path: string, init: RequestInit = {}): Promise<Response> =>
+      fetch(`${url}${path}`, { ...init, signal: AbortSignal.timeout(15_000) });
+    const headers = {
+      authorization: `Bearer ${network.house.owner.readWrite}`,
+      'content-type': 'application/json',
+    };
+    const call = (init: RequestInit = {}) => ask('/api/v1/monitors', { ...init, headers });
+    const hole = { type: 'https', target: 'https://example.org/' };
+    return {
+      ask,
+      create: (name: string) => call({ method: 'POST', body: JSON.stringify({ ...hole, name }) }),
+      list: () => call(),
+    };
+  });
+
 /** A database whose disk is full answers every question and takes nothing. */
 describe('while the database refuses writes', () => {
   let network: Network;
@@ -41,17 +63,9 @@ describe('while the database refuses writes', () => {
   beforeAll(async () => {
     network = await createNetwork();
     ({ url } = await network.startCoordinator());
-    for (const continent of ['Asia', 'Europe', 'North America'] as const)
-      await network.addProbe(continent);
+    await network.addProbes('Asia', 'Europe', 'North America');
   });
   afterAll(() => network.close());
-
-  const watch = async (): Promise<{ target: Target; monitor: string }> => {
-    const target = await network.startTarget();
-    const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
-    await seenFrom(network.sql, monitor, 3);
-    return { target, monitor };
-  };
 
   /**
    * Requests by the second in which they came, of so many turns of the monitor, each of which is
@@ -72,7 +86,7 @@ describe('while the database refuses writes', () => {
   const sum = (counts: readonly number[]): number => counts.reduce((all, count) => all + count, 0);
 
   test('no probe is asked to recheck what could not be written: a failing target is checked at its turns alone', async () => {
-    const { target, monitor } = await watch();
+    const { target, monitor } = await watch(network, 3);
     const takeAgain = await refuseWrites(network.sql);
     target.answer(broken);
     const counts = await bySecond(target, 15);
@@ -87,7 +101,7 @@ describe('while the database refuses writes', () => {
   });
 
   test('rule 13: an outage that was written down before gets its turns and its samples, and in no second more', async () => {
-    const { target, monitor } = await watch();
+    const { target, monitor } = await watch(network, 3);
     target.answer(broken);
     await incidentThat(network.sql, monitor, isConfirmed);
     const takeAgain = await refuseWrites(network.sql);
@@ -123,43 +137,12 @@ describe('while the database refuses writes', () => {
  * A database behind a black hole: nothing is answered, nothing is closed, of new connections
  * neither.
  */
-describe('while the database never answers', () => {
-  let network: Network;
-  let relay: TcpProxy;
-  let coordinator: CoordinatorProcess;
-
-  beforeEach(async () => {
-    network = await createNetwork();
-    relay = await createTcpProxy(network.database.url);
-    coordinator = await network.startCoordinatorProcess({ DATABASE_URL: relay.url });
-    await network.makeProbe('Europe');
-  });
-  afterEach(async () => {
-    await network.close();
-    await relay.close();
-  });
-
-  const hole = { type: 'https', target: 'https://example.org/', name: 'hole' };
-
-  /** Given up long before any deadline of the database's own. */
-  const ask = (path: string, init: RequestInit = {}): Promise<Response> =>
-    fetch(`${coordinator.url}${path}`, { ...init, signal: AbortSignal.timeout(15_000) });
-
-  const asOwner = (): Record<string, string> => ({
-    authorization: `Bearer ${network.house.owner.readWrite}`,
-    'content-type': 'application/json',
-  });
-
-  const create = (name: string): Promise<Response> =>
-    ask('/api/v1/monitors', {
-      method: 'POST',
-      headers: asOwner(),
-      body: JSON.stringify({ ...hole, name }),
-    });
-
-  const list = (): Promise<Response> => ask('/api/v1/monitors', { headers: asOwner() });
-
-  test('callers of the API get 503 and when to retry, however many ask; when it is back they are served', async () => {
+describe.concurrent('while the database never answers', () => {
+  test('callers of the API get 503 and when to retry, however many ask; when it is back they are served', async ({
+    network,
+    relay,
+    askers: { create, list },
+  }) => {
     expect((await create('before')).status).toBe(201);
     relay.silence();
     // More than there are connections, one after the other, so that new ones are dialled meanwhile.
@@ -182,7 +165,10 @@ describe('while the database never answers', () => {
     expect(names.map(({ name }) => name)).not.toContain('afterwards');
   });
 
-  test('users read it on a page, and health names the database', async () => {
+  test('users read it on a page, and health names the database', async ({
+    relay,
+    askers: { ask },
+  }) => {
     expect((await ask('/sign-in')).status).toBe(200);
     relay.silence();
     const headers = { cookie: `svc_session=${'a'.repeat(43)}`, accept: 'text/html' };
@@ -313,19 +299,7 @@ describe('two coordinators behind a balancer', () => {
   );
 });
 
-describe('a public page', () => {
-  let network: Network;
-  let relay: TcpProxy;
-
-  beforeEach(async () => {
-    network = await createNetwork();
-    relay = await createTcpProxy(network.database.url);
-  });
-  afterEach(async () => {
-    await network.close();
-    await relay.close();
-  });
-
+describe.concurrent('a public page', () => {
   /**
    * Readers who ask again and again, but leave the machine to others in between; what they were
    * answered with, by how often.
@@ -348,10 +322,13 @@ describe('a public page', () => {
     };
   };
 
-  test('a page that is read all the time shows what goes down and comes back, and is there while the database is not', async () => {
-    const target = await network.startTarget();
+  test('a page that is read all the time shows what goes down and comes back, and is there while the database is not', async ({
+    network,
+    target,
+    relay,
+  }) => {
     const { url } = await network.startCoordinatorProcess({ DATABASE_URL: relay.url });
-    for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
+    await network.addProbes('Asia', 'Europe');
     const monitor = await network.addMonitor({
       target: target.url(),
       interval_s: 1,

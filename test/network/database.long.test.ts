@@ -1,41 +1,36 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
 import { createApp } from '../../coordinator/app.ts';
 import { readConfig } from '../../coordinator/config.ts';
 import { connect } from '../../coordinator/database/connect.ts';
 import { refuseTransactionPooling } from '../../coordinator/database/startup.ts';
 import { ConfigurationFault } from '../../shared/base/env.ts';
-import { createTcpProxy, type TcpProxy } from '../support/connections.ts';
 import { findPgbouncer, type Pgbouncer, startPgbouncer } from '../support/databases.ts';
 import { eventually, passed } from '../support/eventually.ts';
-import { alertsOf, incidentThat, isConfirmed, resultsOf, seenFrom } from '../support/monitors.ts';
+import {
+  alertsOf,
+  incidentThat,
+  isConfirmed,
+  resultsOf,
+  seenFrom,
+  watch,
+} from '../support/monitors.ts';
 import { createNetwork, isWell, type Network } from '../support/network.ts';
+import { test } from '../support/network-test.ts';
 import { repeatedChecks, storedChecks } from '../support/stored-checks.ts';
-import { broken, fine, type Target } from '../support/targets.ts';
+import { broken, fine } from '../support/targets.ts';
 
 /**
  * A database that moves to another machine leaves connections behind that nobody answers and nobody
  * closes.
  */
-describe('connections to the database that hang', () => {
-  let network: Network;
-  let target: Target;
-  let relay: TcpProxy;
-
-  beforeEach(async () => {
-    network = await createNetwork();
-    target = await network.startTarget();
-    relay = await createTcpProxy(network.database.url);
-  });
-  afterEach(async () => {
-    await network.close();
-    await relay.close();
-  });
-
-  test('are given up within seconds: an outage of that time is confirmed and notified', async () => {
+describe.concurrent('connections to the database that hang', () => {
+  test('are given up within seconds: an outage of that time is confirmed and notified', async ({
+    network,
+  }) => {
+    const relay = await network.startRelay('database');
     const coordinator = await network.startCoordinatorProcess({ DATABASE_URL: relay.url });
-    for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
-    const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
-    await seenFrom(network.sql, monitor, 2);
+    await network.addProbes('Asia', 'Europe');
+    const { target, monitor } = await watch(network);
     expect(relay.freeze()).toBeGreaterThan(2);
     target.answer(broken);
     await incidentThat(network.sql, monitor, isConfirmed, 60_000);
@@ -47,12 +42,12 @@ describe('connections to the database that hang', () => {
     await seenFrom(network.sql, other, 2);
   });
 
-  test('may still hold a commit: a late write exists once', async () => {
+  test('may still hold a commit: a late write exists once', async ({ network }) => {
     const { sql } = network;
+    const relay = await network.startRelay('database');
     await network.startCoordinatorProcess({ DATABASE_URL: relay.url });
-    for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
-    const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
-    await seenFrom(sql, monitor, 2);
+    await network.addProbes('Asia', 'Europe');
+    const { monitor } = await watch(network);
     const waiting = async (): Promise<number> => {
       const [row] = await sql<{ count: number }[]>`
         select count(*)::int as count from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
@@ -182,27 +177,22 @@ describe('a pooler before the database', async () => {
  * A coordinator on a machine whose clock is wrong: the operator is told, and it dates by the
  * database's.
  */
-describe('a clock that differs', () => {
-  let network: Network;
-
-  beforeEach(async () => {
-    network = await createNetwork();
-  });
-  afterEach(() => network.close());
-
-  const notices = () =>
-    network.sql<{ message: string; is_over: boolean }[]>`
+describe.concurrent('a clock that differs', () => {
+  const notices = ({ sql }: Network) =>
+    sql<{ message: string; is_over: boolean }[]>`
     select message, ended_at is not null as is_over from notices where kind = 'clock_differs' order by id`;
 
-  test('a clock ten minutes ahead is a notice for as long as it is, and what is dated is dated right', async () => {
+  test('a clock ten minutes ahead is a notice for as long as it is, and what is dated is dated right', async ({
+    network,
+    target,
+  }) => {
     let aheadMs = 600_000;
     const hostClock = { now: () => Date.now() + aheadMs };
     await network.startCoordinator({ hostClock });
-    await eventually(async () => (await notices()).length === 1);
+    await eventually(async () => (await notices(network)).length === 1);
     // It may have stood still between the two looks at the two clocks.
-    expect((await notices())[0]?.message).toMatch(/\b60\d s ahead of the database's/);
+    expect((await notices(network))[0]?.message).toMatch(/\b60\d s ahead of the database's/);
     // A probe takes the time from the coordinator: what it sees is dated as wrong as that is.
-    const target = await network.startTarget();
     await network.addProbe('Europe');
     await network.addMonitor({ target: target.url('/'), interval_s: 1 });
     const off = await eventually(async () => {
@@ -211,15 +201,15 @@ describe('a clock that differs', () => {
     });
     expect(Math.abs(off)).toBeLessThan(60);
     aheadMs = 0;
-    await eventually(async () => (await notices()).every(({ is_over }) => is_over));
-    expect(await notices()).toHaveLength(1);
+    await eventually(async () => (await notices(network)).every(({ is_over }) => is_over));
+    expect(await notices(network)).toHaveLength(1);
   });
 
-  test('the clock report of a coordinator ends with it', async () => {
+  test('the clock report of a coordinator ends with it', async ({ network }) => {
     const wrong = await network.startCoordinator({ hostClock: { now: () => Date.now() - 30_000 } });
-    await eventually(async () => (await notices()).length === 1);
+    await eventually(async () => (await notices(network)).length === 1);
     await wrong.close();
     await network.startCoordinator();
-    await eventually(async () => (await notices()).every(({ is_over }) => is_over));
+    await eventually(async () => (await notices(network)).every(({ is_over }) => is_over));
   });
 });

@@ -33,7 +33,7 @@ beforeAll(async () => {
   };
   await network.startCoordinator({ readRegistry });
   await network.startCoordinator({ readRegistry });
-  for (const continent of places) await network.addProbe(continent);
+  await network.addProbes(...places);
 });
 afterAll(() => network.close());
 

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, test } from 'vitest';
+import { afterAll, beforeAll, describe } from 'vitest';
 import { presenceMessage } from '../../shared/bus/messages.ts';
-import { type Bus, connectBus } from '../../shared/bus/nats.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
 import { streams, subjects } from '../../shared/bus/subjects.ts';
 import { eventually } from '../support/eventually.ts';
 import { publishedFor } from '../support/monitors.ts';
@@ -11,16 +11,12 @@ import {
   type Network,
   quickResync,
 } from '../support/network.ts';
+import { test } from '../support/network-test.ts';
 import type { Target } from '../support/targets.ts';
 
 /** Assignments by the envelope, over kills and a lost bus. */
 
 const assign = streams.assignments.name;
-
-const connectTo = ({ account, log }: Network): Promise<Bus> => {
-  const { url, coordinatorCredentials: credentials } = account;
-  return connectBus({ url, credentials, name: 'test', log });
-};
 
 /** What a probe says that it holds, whenever it says so. */
 const countsOf = (bus: Bus, { id }: MadeProbe) => {
@@ -32,7 +28,7 @@ const countsOf = (bus: Bus, { id }: MadeProbe) => {
   return counts;
 };
 
-describe('assignments', () => {
+describe.concurrent('assignments', () => {
   let network: Network;
   let bus: Bus;
   let target: Target;
@@ -43,7 +39,7 @@ describe('assignments', () => {
   beforeAll(async () => {
     network = await createNetwork();
     await network.startCoordinator({ timing: { digestMs: 500, refreshMs: 500, ...quickResync() } });
-    bus = await connectTo(network);
+    bus = await network.joinBus();
     target = await network.startTarget();
     running = (await network.addProbe('Europe')).made;
     counts = countsOf(bus, running);
@@ -51,10 +47,7 @@ describe('assignments', () => {
       monitors.push(await network.addMonitor({ target: target.url(`/${nth}`), interval_s: 2 }));
     await eventually(() => counts.at(-1) === 40, 60_000);
   });
-  afterAll(async () => {
-    await bus.close();
-    await network.close();
-  });
+  afterAll(() => network.close());
 
   const checksGoOn = async (): Promise<void> => {
     const from = target.hits.length;
@@ -80,10 +73,11 @@ describe('assignments', () => {
   });
 });
 
-test('assignments are those of the database in the end, whenever coordinators are killed while they change', async () => {
-  const network = await createNetwork();
-  const bus = await connectTo(network);
-  const target = await network.startTarget();
+test.concurrent('assignments are those of the database in the end, whenever coordinators are killed while they change', async ({
+  network,
+  target,
+}) => {
+  const bus = await network.joinBus();
   const made = await network.makeProbe('Europe');
   let coordinator: CoordinatorProcess = await network.startCoordinatorProcess();
   await network.startProbe(made);
@@ -123,6 +117,4 @@ test('assignments are those of the database in the end, whenever coordinators ar
   for (const monitor of gone)
     await eventually(async () => !(await publishedFor(bus, 'Europe', monitor)), 60_000);
   await eventually(() => counts.at(-1) === versions.size, 60_000);
-  await bus.close();
-  await network.close();
 });

@@ -43,7 +43,7 @@ describe('faults', () => {
     network = await createNetwork({ services: mortal.services });
     target = await network.startTarget();
     coordinator = await network.startCoordinator();
-    for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
+    await network.addProbes('Asia', 'Europe');
     monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
     await seenFrom(network.sql, monitor, 2);
   });

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
 import type { App } from '../../coordinator/app.ts';
 import { enqueue } from '../../coordinator/database/outbox.ts';
 import { createMonitor } from '../../shared/api/monitors.ts';
@@ -9,22 +9,14 @@ import { Refusal } from '../../shared/base/errors.ts';
 import { eventually } from '../support/eventually.ts';
 import { seenFrom } from '../support/monitors.ts';
 import { createNetwork, type Network } from '../support/network.ts';
+import { test } from '../support/network-test.ts';
 import { createTestOrganisation, type Person, type TestOrganisation } from '../support/people.ts';
 import { storedChecks } from '../support/stored-checks.ts';
 import { broken, fine, type Target } from '../support/targets.ts';
 
 /** A monitor of a day that nobody could look at when it was made, because no probe was well. */
-describe('a first check', () => {
-  let network: Network;
-  let target: Target;
-
-  beforeEach(async () => {
-    network = await createNetwork();
-    target = await network.startTarget();
-  });
-  afterEach(() => network.close());
-
-  const makeDaily = async (): Promise<string> => {
+describe.concurrent('a first check', () => {
+  const makeDaily = async (network: Network, target: Target): Promise<string> => {
     const monitor = await network.addMonitor({ target: target.url(), interval_s: 86_400 });
     await eventually(
       async () =>
@@ -35,9 +27,12 @@ describe('a first check', () => {
   };
 
   describe('a monitor with an interval of a day, created while no probe is healthy', () => {
-    test('is checked when the first one is, and not again when the next one comes', async () => {
+    test('is checked when the first one is, and not again when the next one comes', async ({
+      network,
+      target,
+    }) => {
       await network.startCoordinator();
-      const monitor = await makeDaily();
+      const monitor = await makeDaily(network, target);
       await network.addProbe('Europe');
       await seenFrom(network.sql, monitor, 1);
       const hits = target.hits.length;
@@ -47,9 +42,12 @@ describe('a first check', () => {
       expect(target.hits.filter(({ url }) => url !== '/other').length).toBe(hits);
     });
 
-    test('is checked when the first one is, though the coordinator that created it is gone', async () => {
+    test('is checked when the first one is, though the coordinator that created it is gone', async ({
+      network,
+      target,
+    }) => {
       const first = await network.startCoordinator();
-      const monitor = await makeDaily();
+      const monitor = await makeDaily(network, target);
       await first.close();
       await network.startCoordinator();
       await network.addProbe('Europe');
@@ -57,7 +55,10 @@ describe('a first check', () => {
     });
   });
 
-  test('a first check that was lost with its probe is asked for again, though the probe was back before it was missed', async () => {
+  test('a first check that was lost with its probe is asked for again, though the probe was back before it was missed', async ({
+    network,
+    target,
+  }) => {
     await network.startCoordinator();
     const { made, close } = await network.addProbe('Europe');
     target.answer({ is: 'hang' });
@@ -73,7 +74,10 @@ describe('a first check', () => {
     await seenFrom(network.sql, monitor, 1);
   });
 
-  test('a monitor with a longer interval is checked once more, because its last check covers only the old interval', async () => {
+  test('a monitor with a longer interval is checked once more, because its last check covers only the old interval', async ({
+    network,
+    target,
+  }) => {
     await network.startCoordinator();
     await network.addProbe('Europe');
     const monitor = await network.addMonitor({ target: target.url(), interval_s: 3_600 });
@@ -93,7 +97,10 @@ describe('a first check', () => {
     await eventually(() => target.hits.length > hits);
   });
 
-  test('a thousand monitors with an interval of a day, created at once, are each checked within seconds, though by one probe', async () => {
+  test('a thousand monitors with an interval of a day, created at once, are each checked within seconds, though by one probe', async ({
+    network,
+    target,
+  }) => {
     await network.startCoordinator();
     await network.addProbe('Europe');
     const made = await Promise.all(
@@ -180,7 +187,7 @@ describe('rule 41: a config is tested before it is saved', () => {
   beforeAll(async () => {
     network = await createNetwork();
     app = await network.startCoordinator();
-    for (const continent of places) await network.addProbe(continent);
+    await network.addProbes(...places);
     house = network.house;
     unknownSender = await createTestOrganisation(network.sql);
   });

@@ -9,7 +9,7 @@ import {
 } from '../../shared/bus/announcement.ts';
 import { parseProbeCredentials, signatureOf } from '../../shared/bus/identity.ts';
 import { rosterMessage } from '../../shared/bus/messages.ts';
-import { type Bus, connectBus } from '../../shared/bus/nats.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
 import { keyFromSeed, parseCredentials } from '../../shared/bus/nkeys.ts';
 import { streams, subjects } from '../../shared/bus/subjects.ts';
 import { eventually, passed } from '../support/eventually.ts';
@@ -69,7 +69,6 @@ beforeAll(async () => {
   heartbeat = await addHeartbeat(network, {}, 3_600);
   await ping(coordinator, heartbeat);
   await eventually(() => target.hits.length > 2);
-  const { url, coordinatorCredentials: credentials } = network.account;
   targets = {
     organisation: network.organisation,
     monitor,
@@ -77,12 +76,9 @@ beforeAll(async () => {
     probes: [asia, neighbour],
     bait: bait.url(),
   };
-  listener = await connectBus({ url, credentials, name: 'listener', log: network.log });
+  listener = await network.joinBus();
 });
-afterAll(async () => {
-  await listener?.close();
-  await network?.close();
-});
+afterAll(() => network?.close());
 
 const victims = (): readonly string[] => subjectsOfOthers(targets);
 const bodies = (): readonly string[] => harmfulBodies(targets);

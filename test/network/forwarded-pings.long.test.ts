@@ -5,7 +5,7 @@ import { parseProbeCredentials, signatureOf } from '../../shared/bus/identity.ts
 import type { PingMessage } from '../../shared/bus/messages.ts';
 import { createKey, type Key, keyFromSeed, parseCredentials } from '../../shared/bus/nkeys.ts';
 import { partitionOf, subjects } from '../../shared/bus/subjects.ts';
-import { createTcpProxy, type TcpProxy } from '../support/connections.ts';
+import type { TcpProxy } from '../support/connections.ts';
 import { eventually, passed } from '../support/eventually.ts';
 import {
   addHeartbeat,
@@ -33,19 +33,12 @@ describe('forwarded pings', () => {
   let europe: MadeProbe;
 
   beforeAll(async () => {
-    network = await createNetwork({
-      busVia: async (direct) => {
-        relay = await createTcpProxy(direct);
-        return relay.url;
-      },
-    });
+    network = await createNetwork({ relayed: {} });
+    relay = network.relay;
     url = (await network.startCoordinator()).url;
     europe = await network.makeProbe('Europe', 'europe');
   });
-  afterAll(async () => {
-    await network.close();
-    await relay.close();
-  });
+  afterAll(() => network.close());
 
   const keyOf = ({ credentials }: MadeProbe): Key =>
     keyFromSeed(parseCredentials(parseProbeCredentials(credentials).nats_credentials).seed, 'user');
@@ -334,19 +327,11 @@ describe('pings that were set aside', () => {
   let address: string;
 
   beforeEach(async () => {
-    network = await createNetwork({
-      busVia: async (url) => {
-        relay = await createTcpProxy(url);
-        return relay.url;
-      },
-    });
+    network = await createNetwork({ relayed: {} });
+    relay = network.relay;
     address = (await network.startCoordinator()).url;
   });
-  afterEach(async () => {
-    relay.heal();
-    await network.close();
-    await relay.close();
-  });
+  afterEach(() => network.close());
 
   /** As the coordinator puts aside what it took from the bus. */
   const putAside = async ({ monitor, key }: Heartbeat, at: number): Promise<void> => {

@@ -1,5 +1,5 @@
-import { describe, expect, test } from 'vitest';
-import { createTcpProxy, type TcpProxy } from '../support/connections.ts';
+import { describe, expect } from 'vitest';
+import { createTcpProxy } from '../support/connections.ts';
 import { passed } from '../support/eventually.ts';
 import {
   addHeartbeat,
@@ -14,6 +14,7 @@ import {
   type StoredPing,
 } from '../support/monitors.ts';
 import { createNetwork, type Network } from '../support/network.ts';
+import { test as plain } from '../support/network-test.ts';
 import { mayBusStandStill } from '../support/services.ts';
 
 /**
@@ -21,30 +22,27 @@ import { mayBusStandStill } from '../support/services.ts';
  * reaches the coordinator's own address.
  */
 
-type Place = {
-  readonly network: Network;
-  /** Africa's way to the bus, and everybody's way to the coordinator's address. */
-  readonly bus: TcpProxy;
-  readonly web: TcpProxy;
+const test = plain
+  /** Where coordinators listen, and everybody's way there. */
+  .extend('coordinator', () => ({ url: '' }))
+  .extend('web', ({ coordinator }) => createTcpProxy(() => coordinator.url))
+  .extend('network', async ({ coordinator, web }, { onCleanup }) => {
+    const network = await createNetwork({ baseUrl: web.through('http://coordinator') });
+    onCleanup(async () => {
+      await network.close();
+      await web.close();
+    });
+    coordinator.url = (await network.startCoordinator()).url;
+    return network;
+  })
+  /** Africa's way to the bus. */
+  .extend('bus', ({ network }) => network.startRelay())
   /** The address of Africa's ping receiver. */
-  readonly ear: string;
-};
-
-const begin = async (atEnd: (end: () => Promise<void>) => void): Promise<Place> => {
-  let coordinatorUrl = '';
-  const web = await createTcpProxy(() => coordinatorUrl);
-  const network = await createNetwork({ baseUrl: web.through('http://coordinator') });
-  const bus = await createTcpProxy(network.account.url);
-  atEnd(async () => {
-    await network.close();
-    await bus.close();
-    await web.close();
+  .extend('ear', async ({ network, bus }) => {
+    const { ear } = await network.addProbe('Africa', 'Africa', { ear: true, url: bus.url });
+    await network.addProbes('Asia', 'Europe');
+    return ear ?? '';
   });
-  coordinatorUrl = (await network.startCoordinator()).url;
-  const africa = await network.addProbe('Africa', 'Africa', { ear: true, url: bus.url });
-  for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent, continent);
-  return { network, bus, web, ear: africa.ear ?? '' };
-};
 
 /** Between which instants a ping came. */
 type Came = { readonly from: number; readonly to: number };
@@ -80,9 +78,10 @@ const atTheirTimes = (pings: readonly StoredPing[], times: readonly Came[]): voi
 
 describe.concurrent('a heartbeat whose job pings a ping receiver that is cut off from the bus', () => {
   test('is not late while the ping receiver reaches the coordinator’s address, and each ping counts once, with its own time', async ({
-    onTestFinished,
+    network,
+    bus,
+    ear,
   }) => {
-    const { network, bus, ear } = await begin(onTestFinished);
     // It goes on for longer than a ping may be late; a bus may stand still for longer than two
     // seconds.
     const [grace_s, rounds] = mayBusStandStill() ? [16, 26] : [2, 14];
@@ -115,9 +114,11 @@ describe.concurrent('a heartbeat whose job pings a ping receiver that is cut off
   });
 
   test('is kept while neither the bus nor the coordinator’s address can be reached, and sent by whichever is back', async ({
-    onTestFinished,
+    network,
+    bus,
+    web,
+    ear,
   }) => {
-    const { network, bus, web, ear } = await begin(onTestFinished);
     const heartbeat = await addHeartbeat(network, { grace_s: 600 }, 3_600);
     await ping(ear, heartbeat);
     await pingsWritten(network.sql, heartbeat.monitor, 1);
@@ -139,9 +140,10 @@ describe.concurrent('a heartbeat whose job pings a ping receiver that is cut off
   });
 
   test('fails at once by what its job says there, and is mended there', async ({
-    onTestFinished,
+    network,
+    bus,
+    ear,
   }) => {
-    const { network, bus, ear } = await begin(onTestFinished);
     const heartbeat = await addHeartbeat(network, {}, 3_600);
     await ping(ear, heartbeat);
     await pingsWritten(network.sql, heartbeat.monitor, 1);

@@ -1,9 +1,6 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { ProbeApp } from '../../probe/app.ts';
-import type { Continent } from '../../shared/base/continents.ts';
-import { type Bus, connectBus } from '../../shared/bus/nats.ts';
 import { streams } from '../../shared/bus/subjects.ts';
-import { createTcpProxy, type TcpProxy } from '../support/connections.ts';
 import { eventually, passed } from '../support/eventually.ts';
 import {
   addHeartbeat,
@@ -17,64 +14,43 @@ import {
   pingsWritten,
   resultsOf,
 } from '../support/monitors.ts';
-import { createNetwork, type MadeProbe, type Network } from '../support/network.ts';
+import { createNetwork, type Network } from '../support/network.ts';
+import { test as plain } from '../support/network-test.ts';
 
 /**
  * What becomes of heartbeats when parts are away: a network of its own for each test, behind a bus
  * that can be cut.
  */
 
-type AtEnd = (end: () => Promise<void>) => void;
-
-type Small = {
-  readonly network: Network;
-  readonly proxy: TcpProxy;
-  /** To the bus itself, past what can be cut. */
-  readonly bus: Bus;
-  readonly probes: readonly (ProbeApp & { readonly made: MadeProbe })[];
-};
-
-const small = async (atEnd: AtEnd): Promise<Small> => {
-  let direct = '';
-  let made: TcpProxy | undefined;
-  const busVia = async (url: string): Promise<string> => {
-    direct = url;
-    made = await createTcpProxy(url);
-    return made.url;
-  };
-  const network = await createNetwork({ busVia });
-  if (!made) throw new Error('the network has no bus');
-  const proxy = made;
-  atEnd(proxy.close);
-  atEnd(network.close);
-  const continents: readonly Continent[] = ['Africa', 'Asia'];
-  const probes = [];
-  const bus = await connectBus({
-    url: direct,
-    credentials: network.account.coordinatorCredentials,
-    name: 'test',
-    log: network.log,
-  });
-  atEnd(bus.close);
-  for (const continent of continents)
-    probes.push(await network.addProbe(continent, continent, { ear: true }));
-  return { network, proxy, bus, probes };
-};
+const test = plain
+  .extend('network', async ({ task: _ }, { onCleanup }) => {
+    const network = await createNetwork({ relayed: {} });
+    onCleanup(network.close);
+    return network;
+  })
+  /** With ping receivers. */
+  .extend(
+    'probes',
+    async ({ network }) =>
+      [
+        await network.addProbe('Africa', 'Africa', { ear: true }),
+        await network.addProbe('Asia', 'Asia', { ear: true }),
+      ] as const,
+  );
 
 const receiverOf = (probe: ProbeApp | undefined): string => {
   if (!probe?.ear) throw new Error('this probe has no ear');
   return probe.ear;
 };
 
-const failures = async ({ network }: Small, monitor: string): Promise<number> =>
-  (await resultsOf(network.sql, monitor)).filter(({ outcome }) => outcome === 1).length;
+const failures = async ({ sql }: Network, monitor: string): Promise<number> =>
+  (await resultsOf(sql, monitor)).filter(({ outcome }) => outcome === 1).length;
 
 describe.concurrent('a heartbeat', () => {
   test('that came while the coordinator was down is kept, counts as of then, and raises no alarm', async ({
-    onTestFinished,
+    network,
+    probes,
   }) => {
-    const all = await small(onTestFinished);
-    const { network, probes } = all;
     const coordinator = await network.startCoordinator();
     const quiet = await addHeartbeat(network, { grace_s: 8 }, 4);
     const failed = await addHeartbeat(network, {}, 3_600);
@@ -106,13 +82,13 @@ describe.concurrent('a heartbeat', () => {
   });
 
   test('is on the bus although no coordinator was there when the probe that accepted it began', async ({
-    onTestFinished,
+    network,
+    probes,
   }) => {
-    const { network, probes, bus } = await small(onTestFinished);
+    const bus = await network.joinBus();
     const coordinator = await network.startCoordinator();
     const heartbeat = await addHeartbeat(network, {}, 3_600);
     const [first] = probes;
-    if (!first) throw new Error('there is no probe');
     await ping(receiverOf(first), heartbeat);
     await pingsWritten(network.sql, heartbeat.monitor, 1);
     await coordinator.close();
@@ -127,9 +103,9 @@ describe.concurrent('a heartbeat', () => {
   });
 
   test('that came to its old address in time counts, although no coordinator was there until after the end of that address', async ({
-    onTestFinished,
+    network,
+    probes,
   }) => {
-    const { network, probes } = await small(onTestFinished);
     const coordinator = await network.startCoordinator();
     const heartbeat = await addHeartbeat(network, {}, 3_600);
     await ping(receiverOf(probes[0]), heartbeat);
@@ -149,10 +125,10 @@ describe.concurrent('a heartbeat', () => {
   });
 
   test('that came while the bus was down is answered, kept on disk by its receiver, and raises no alarm', async ({
-    onTestFinished,
+    network,
+    probes,
   }) => {
-    const all = await small(onTestFinished);
-    const { network, probes, proxy } = all;
+    const { relay: proxy } = network;
     const { url } = await network.startCoordinator();
     const heartbeat = await addHeartbeat(network, { grace_s: 5 }, 3);
     for (const address of [url, receiverOf(probes[0]), receiverOf(probes[1])])
@@ -174,7 +150,7 @@ describe.concurrent('a heartbeat', () => {
     expect(pings.map(({ at }) => Number(at))).toEqual(
       pings.map(({ at }) => Number(at)).toSorted((a, b) => a - b),
     );
-    expect(await failures(all, heartbeat.monitor)).toBe(0);
+    expect(await failures(network, heartbeat.monitor)).toBe(0);
     expect(
       (await incidentsOf(network.sql, heartbeat.monitor)).filter(
         ({ started_at, resolved_at }) => Number(resolved_at) < Number(started_at),
@@ -188,13 +164,13 @@ describe.concurrent('a heartbeat', () => {
   });
 
   test('that a ping receiver kept on its disk outlives the ping receiver', async ({
-    onTestFinished,
+    network,
+    probes,
   }) => {
-    const { network, probes, proxy } = await small(onTestFinished);
+    const { relay: proxy } = network;
     await network.startCoordinator();
     const heartbeat = await addHeartbeat(network, {}, 3_600);
     const [first] = probes;
-    if (!first) throw new Error('there is no probe');
     await ping(receiverOf(first), heartbeat);
     await pingsWritten(network.sql, heartbeat.monitor, 1);
     proxy.cut();
@@ -211,10 +187,11 @@ describe.concurrent('a heartbeat', () => {
   });
 
   test('is not late because the bus was wiped: keys and last pings come back from the database', async ({
-    onTestFinished,
+    network,
+    probes,
   }) => {
-    const all = await small(onTestFinished);
-    const { network, probes, bus, proxy } = all;
+    const { relay: proxy } = network;
+    const bus = await network.joinBus();
     const { url } = await network.startCoordinator();
     const heartbeat = await addHeartbeat(network, { grace_s: 4 }, 6);
     const daily = await addHeartbeat(network, { max_run_s: 600 }, 86_400);
@@ -244,7 +221,7 @@ describe.concurrent('a heartbeat', () => {
       );
       await passed(1_500);
     }
-    expect(await failures(all, heartbeat.monitor)).toBe(0);
+    expect(await failures(network, heartbeat.monitor)).toBe(0);
     expect(await incidentsOf(network.sql, heartbeat.monitor)).toEqual([]);
     expect(await incidentsOf(network.sql, daily.monitor)).toEqual([]);
     // And what is late after that is seen as ever.
@@ -252,10 +229,11 @@ describe.concurrent('a heartbeat', () => {
   });
 
   test('is not late although it came while no coordinator was there and the bus was wiped after it', async ({
-    onTestFinished,
+    network,
+    probes,
   }) => {
-    const all = await small(onTestFinished);
-    const { network, probes, bus, proxy } = all;
+    const { relay: proxy } = network;
+    const bus = await network.joinBus();
     const coordinator = await network.startCoordinator();
     const heartbeat = await addHeartbeat(network, { grace_s: 2 }, 20);
     await ping(receiverOf(probes[0]), heartbeat);
@@ -278,20 +256,18 @@ describe.concurrent('a heartbeat', () => {
   });
 
   test('is not late because the probe that checks it is cut off from the bus, or loses it for a moment', async ({
-    onTestFinished,
+    network,
+    probes,
   }) => {
-    const all = await small(onTestFinished);
-    const { network } = all;
     const { url } = await network.startCoordinator();
     const heartbeat = await addHeartbeat(network, { grace_s: 1 }, 3);
     await ping(url, heartbeat);
-    const own = await createTcpProxy(network.account.url);
-    onTestFinished(own.close);
+    const own = await network.startRelay();
     // All other probes stay; this one alone, wherever the heartbeat is judged, loses its bus again
     // and again.
-    for (const probe of all.probes) await probe.close();
+    for (const probe of probes) await probe.close();
     const restarted = [];
-    for (const { made } of all.probes)
+    for (const { made } of probes)
       restarted.push(await network.startProbe(made, { ear: true, url: own.url }));
     for (let round = 0; round < 10; round += 1) {
       if (round % 3 === 0) own.cut();
@@ -299,7 +275,7 @@ describe.concurrent('a heartbeat', () => {
       expect((await call(url, heartbeat.token)).status).toBe(200);
       await passed(1_500);
     }
-    expect(await failures(all, heartbeat.monitor)).toBe(0);
+    expect(await failures(network, heartbeat.monitor)).toBe(0);
     expect(await incidentsOf(network.sql, heartbeat.monitor)).toEqual([]);
     own.heal();
     await incidentThat(network.sql, heartbeat.monitor, isConfirmed, 30_000);

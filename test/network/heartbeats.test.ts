@@ -6,7 +6,7 @@ import { retirePingTokens } from '../../coordinator/monitors/queries.ts';
 import type { ProbeApp } from '../../probe/app.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import type { PingMessage, pingKinds } from '../../shared/bus/messages.ts';
-import { type Bus, connectBus } from '../../shared/bus/nats.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
 import { createPingBus, createPingRecords } from '../../shared/bus/pings.ts';
 import { partitionOf, subjects } from '../../shared/bus/subjects.ts';
 import {
@@ -56,13 +56,9 @@ beforeAll(async () => {
   europe = await network.addProbe('Europe', 'europe', { ear: true });
   asia = await network.addProbe('Asia', longName, { ear: true });
   await network.addProbe('Oceania');
-  const { url, coordinatorCredentials: credentials } = network.account;
-  bus = await connectBus({ url, credentials, name: 'test', log: network.log });
+  bus = await network.joinBus();
 });
-afterAll(async () => {
-  await bus?.close();
-  await network?.close();
-});
+afterAll(() => network?.close());
 
 /** Two pings of one moment, in this order, as one ping receiver would hand them over. */
 const atOnce = async (

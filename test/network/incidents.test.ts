@@ -33,7 +33,7 @@ beforeAll(async () => {
   standstill = watchStandstill();
   network = await createNetwork();
   await network.startCoordinator();
-  for (const continent of places) await network.addProbe(continent);
+  await network.addProbes(...places);
   leaving = await network.addProbe('Africa');
   // A probe that is refuted for half of its targets is taken for sick (rule 16.2), so that there must
   // be more of them than those that fail here for two of four.

@@ -11,19 +11,13 @@ import {
 import { openNetworkKnowledge } from '../../probe/presence/knowledge.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import type { AssignmentMessage } from '../../shared/bus/messages.ts';
-import { type Bus, connectBus } from '../../shared/bus/nats.ts';
+import type { Bus } from '../../shared/bus/nats.ts';
 import { deriveNetworkKey, keyIdOf } from '../../shared/checks/sealed-secrets.ts';
 import { eventually, passed } from '../support/eventually.ts';
 import { deltaOf, publishedFor } from '../support/monitors.ts';
-import {
-  announceAsCoordinator,
-  createNetwork,
-  type Network,
-  quickResync,
-  startCoordinatorProcess,
-} from '../support/network.ts';
+import { createNetwork, type Network, quickResync } from '../support/network.ts';
 import { testSecretKey } from '../support/people.ts';
-import { startTarget, type Target } from '../support/targets.ts';
+import type { Target } from '../support/targets.ts';
 
 /**
  * The keys that secrets travel under: a probe that is revoked takes the key of its place out of
@@ -39,7 +33,7 @@ const coordinators: (App & { readonly url: string })[] = [];
 
 beforeAll(async () => {
   network = await createNetwork();
-  target = await startTarget();
+  target = await network.startTarget();
   target.answer({
     is: 'by',
     answer: (request, response) => {
@@ -47,20 +41,9 @@ beforeAll(async () => {
       response.end('fine');
     },
   });
-  const { url, coordinatorCredentials: credentials } = network.account;
-  bus = await connectBus({
-    url,
-    credentials,
-    name: 'test',
-    log: network.log,
-    announce: announceAsCoordinator,
-  });
+  bus = await network.joinBus(true);
 });
-afterAll(async () => {
-  await bus.close();
-  await network.close();
-  await target.close();
-});
+afterAll(() => network.close());
 
 const addSecretMonitor = async (url: string): Promise<string> => {
   const answer = await fetch(`${url}/api/v1/monitors`, {
@@ -174,7 +157,7 @@ describe('the key that seals secrets for a continent', () => {
   });
 
   test('is in use everywhere in the end, whenever coordinators are killed meanwhile', async () => {
-    let coordinator = await startCoordinatorProcess(network.environment);
+    let coordinator = await network.startCoordinatorProcess();
     const monitors = await Promise.all(
       Array.from({ length: 40 }, () => addSecretMonitor(coordinator.url)),
     );
@@ -193,7 +176,7 @@ describe('the key that seals secrets for a continent', () => {
       // And one that nobody heard of.
       const another = await network.makeProbe('Europe');
       await network.revokeProbe(another.id);
-      coordinator = await startCoordinatorProcess(network.environment);
+      coordinator = await network.startCoordinatorProcess();
       const key = await keyInUse('Europe');
       await eventually(() => allUnder(key), 30_000);
     }
@@ -202,13 +185,9 @@ describe('the key that seals secrets for a continent', () => {
 
   test('is derived from the new SECRET_KEY once that has replaced the old one, and checks go on throughout', async () => {
     const next = 'the key that comes after, which has enough characters';
-    const replacing = {
-      ...network.environment,
-      SECRET_KEY: next,
-      SECRET_KEY_PREVIOUS: testSecretKey,
-    };
-    const older = await startCoordinatorProcess(network.environment);
-    const newer = await startCoordinatorProcess(replacing);
+    const replacing = { SECRET_KEY: next, SECRET_KEY_PREVIOUS: testSecretKey };
+    const older = await network.startCoordinatorProcess();
+    const newer = await network.startCoordinatorProcess(replacing);
     const probe = await network.addProbe('Oceania');
     const monitor = await addSecretMonitor(newer.url);
     await network.editMonitor(monitor, { interval_s: 1 });
@@ -232,7 +211,7 @@ describe('the key that seals secrets for a continent', () => {
     await eventually(async () => (await keyOfBox('Oceania', monitor)) === key);
     await eventually(async () => (await keysOnDisk(probe.made.folder)).join() === key);
     await newer.stop();
-    const last = await startCoordinatorProcess({ ...network.environment, SECRET_KEY: next });
+    const last = await network.startCoordinatorProcess({ SECRET_KEY: next });
     const from = target.hits.length;
     await eventually(
       () => target.hits.slice(from).filter(({ continent }) => continent === 'Oceania').length > 2,

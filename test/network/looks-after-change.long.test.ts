@@ -24,7 +24,7 @@ beforeAll(async () => {
   standstill = watchStandstill();
   network = await createNetwork();
   ({ url } = await network.startCoordinator());
-  for (const continent of ['Asia', 'Europe'] as const) await network.addProbe(continent);
+  await network.addProbes('Asia', 'Europe');
 });
 afterAll(async () => {
   standstill.stop();

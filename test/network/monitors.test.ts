@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { connectBus } from '../../shared/bus/nats.ts';
 import { causeSentence } from '../../shared/checks/causes.ts';
 import type { Cause } from '../../shared/checks/result.ts';
 import { mint, mintAuthority } from '../support/certificates.ts';
@@ -153,12 +152,7 @@ describe('secrets of a monitor', () => {
     expect(made.config.bearer_token).toBe('***');
     await eventually(() => seen.length > 0, 40_000);
     expect(seen).toEqual(seen.map(() => `Bearer ${secret}`));
-    const bus = await connectBus({
-      url: network.account.url,
-      credentials: network.account.coordinatorCredentials,
-      name: 'test',
-      log: network.log,
-    });
+    const bus = await network.joinBus();
     const assignment = await eventually(() => publishedFor(bus, 'Europe', made.id));
     expect(assignment).toMatchObject({
       monitor: made.id,
@@ -166,7 +160,6 @@ describe('secrets of a monitor', () => {
       sealed: expect.any(String),
     });
     expect(JSON.stringify(assignment)).not.toContain(secret);
-    await bus.close();
     const tables = await network.sql<
       { name: string }[]
     >`select tablename as name from pg_tables where schemaname = 'public'`;

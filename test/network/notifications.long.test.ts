@@ -98,7 +98,7 @@ describe('messages', () => {
     network = await createNetwork();
     await network.startCoordinator();
     await network.startCoordinator();
-    for (const continent of places) await network.addProbe(continent);
+    await network.addProbes(...places);
   });
   afterAll(async () => {
     await network.close();

@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { App } from '../../coordinator/app.ts';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { trustProbe } from '../../coordinator/probes/contract.ts';
 import { createDirectory } from '../../coordinator/probes/directory.ts';
 import { rawInput } from '../../shared/api/operation.ts';
@@ -12,10 +11,15 @@ import {
   isConfirmed,
   isResolved,
   resultsOf,
-  seenFrom,
+  watch,
 } from '../support/monitors.ts';
-import type { CoordinatorProcess } from '../support/network.ts';
-import { createNetwork, type MadeProbe, type Network } from '../support/network.ts';
+import {
+  type CoordinatorProcess,
+  createNetwork,
+  type MadeProbe,
+  type Network,
+} from '../support/network.ts';
+import { test } from '../support/network-test.ts';
 import { canCutNetwork, measuring, startProbeProcess } from '../support/probes.ts';
 import type { ChildProgram } from '../support/processes.ts';
 import { storedChecks, turnsBetween } from '../support/stored-checks.ts';
@@ -153,17 +157,18 @@ describe('a sick probe', () => {
       expect([seen_continent, confirmed_continent]).not.toContain('Asia');
     });
   });
+});
 
-  describe.skipIf(!canCutNetwork())('a probe whose network fails every check', () => {
-    test('says "unknown" each time: it opens nothing, confirms nothing, and is not counted against the target', async () => {
-      const network = await createNetwork();
-      const target = await network.startTarget();
+test
+  .skipIf(!canCutNetwork())
+  .concurrent(
+    'a probe whose network fails every check says "unknown" each time: it opens nothing, confirms nothing, and is not counted against the target',
+    async ({ network }) => {
       await network.startCoordinator();
       await network.addProbe('Europe');
       const made = await network.makeProbe('Asia');
       const first = await startProbeProcess(made);
-      const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
-      await seenFrom(network.sql, monitor, 2);
+      const { target, monitor } = await watch(network);
       // One that is told to stop hands over, and has nothing to check before it is back on the bus.
       first.signal('SIGKILL');
       await first.exited;
@@ -205,141 +210,124 @@ describe('a sick probe', () => {
       expect(await alertsOf(network.sql, monitor)).toEqual([]);
       last.signal('SIGTERM');
       await last.exited;
-      await network.close();
-    });
-  });
-});
+    },
+  );
 
-/** Two probes of one private place, each a process that can be killed. */
-describe('a private place with two probes', () => {
+/** Each is a process that can be killed. */
+test.concurrent('a private place with two probes goes on without one that is killed: 20 s later no turn is left out, none when one stops, and no incident came of it', async ({
+  network,
+  target,
+}) => {
   const every = 2_000;
-  let network: Network;
-
-  afterAll(() => network.close());
-
-  test('goes on without one that is killed: 20 s later no turn is left out, none when one stops, and no incident came of it', async () => {
-    network = await createNetwork();
-    await network.startCoordinator();
-    const first = await network.makeProbe('Europe', 'office 1', network.organisation);
-    const second = await network.makeProbe('Europe', 'office 2', network.organisation, first.id);
-    const start = async (made: MadeProbe) => ({ made, process: await startProbeProcess(made) });
-    const running = [await start(first), await start(second)];
-    const target = await network.startTarget();
-    const monitors: string[] = [];
-    for (let count = 0; count < 12; count += 1)
-      monitors.push(
-        await network.addMonitor({
-          target: target.url(),
-          interval_s: every / 1_000,
-          config: { probe: first.id },
-        }),
-      );
-    const checkedBy = async (since: number): Promise<readonly string[]> => {
-      const checks = await storedChecks(network.sql, { since });
-      return [...new Set(checks.map(({ probe }) => probe))].sort();
-    };
-    const allChecked = async (since: number): Promise<boolean> => {
-      const checks = await storedChecks(network.sql, { since });
-      const counts = Map.groupBy(checks, ({ monitor }) => monitor);
-      return [...counts.values()].filter(({ length }) => length > 2).length === monitors.length;
-    };
-    await eventually(async () => (await checkedBy(0)).length === 2, 30_000);
-    await eventually(() => allChecked(0), 30_000);
-    const [killed, other] = running;
-    killed?.process.signal('SIGKILL');
-    await killed?.process.exited;
-    const lost = Date.now() + 20_000;
-    const seen = lost + 5 * every;
-    await eventually(() => allChecked(seen), 60_000);
-    expect((await turnsBetween(network.sql, { from: lost, to: seen })).lost).toEqual([]);
-    expect(await checkedBy(lost)).toEqual([other?.made.name]);
-    running[0] = await start(first);
-    const back = Date.now();
-    await eventually(async () => (await checkedBy(back)).length === 2, 30_000);
-    const stop = async (process: ChildProgram | undefined): Promise<number> => {
-      process?.signal('SIGTERM');
-      await process?.exited;
-      return Date.now();
-    };
-    // One that says that it stops hands over at once.
-    const from = Date.now();
-    const stopped = await stop(running[0]?.process);
-    await eventually(() => allChecked(stopped), 60_000);
-    const to = stopped + every;
-    expect((await turnsBetween(network.sql, { from, to })).lost).toEqual([]);
-    await stop(running[1]?.process);
-    expect(await network.sql`select * from incidents`).toEqual([]);
-  });
+  await network.startCoordinator();
+  const first = await network.makeProbe('Europe', 'office 1', network.organisation);
+  const second = await network.makeProbe('Europe', 'office 2', network.organisation, first.id);
+  const start = async (made: MadeProbe) => ({ made, process: await startProbeProcess(made) });
+  const running = [await start(first), await start(second)];
+  const monitors: string[] = [];
+  for (let count = 0; count < 12; count += 1)
+    monitors.push(
+      await network.addMonitor({
+        target: target.url(),
+        interval_s: every / 1_000,
+        config: { probe: first.id },
+      }),
+    );
+  const checkedBy = async (since: number): Promise<readonly string[]> => {
+    const checks = await storedChecks(network.sql, { since });
+    return [...new Set(checks.map(({ probe }) => probe))].sort();
+  };
+  const allChecked = async (since: number): Promise<boolean> => {
+    const checks = await storedChecks(network.sql, { since });
+    const counts = Map.groupBy(checks, ({ monitor }) => monitor);
+    return [...counts.values()].filter(({ length }) => length > 2).length === monitors.length;
+  };
+  await eventually(async () => (await checkedBy(0)).length === 2, 30_000);
+  await eventually(() => allChecked(0), 30_000);
+  const [killed, other] = running;
+  killed?.process.signal('SIGKILL');
+  await killed?.process.exited;
+  const lost = Date.now() + 20_000;
+  const seen = lost + 5 * every;
+  await eventually(() => allChecked(seen), 60_000);
+  expect((await turnsBetween(network.sql, { from: lost, to: seen })).lost).toEqual([]);
+  expect(await checkedBy(lost)).toEqual([other?.made.name]);
+  running[0] = await start(first);
+  const back = Date.now();
+  await eventually(async () => (await checkedBy(back)).length === 2, 30_000);
+  const stop = async (process: ChildProgram | undefined): Promise<number> => {
+    process?.signal('SIGTERM');
+    await process?.exited;
+    return Date.now();
+  };
+  // One that says that it stops hands over at once.
+  const from = Date.now();
+  const stopped = await stop(running[0]?.process);
+  await eventually(() => allChecked(stopped), 60_000);
+  const to = stopped + every;
+  expect((await turnsBetween(network.sql, { from, to })).lost).toEqual([]);
+  await stop(running[1]?.process);
+  expect(await network.sql`select * from incidents`).toEqual([]);
 });
 
 /**
  * Rule 16, with every part real but the ways between the probes, which are all on this host: whose
  * place is doubted confirms nothing.
  */
-describe('a doubted place', () => {
-  let network: Network;
-  let app: App;
+test.concurrent('a probe whose place is doubted confirms no outage, and confirms it after the word of the operator', async ({
+  network,
+}) => {
+  const { sql } = network;
+  const app = await network.startCoordinator();
   const made: MadeProbe[] = [];
-
-  beforeAll(async () => {
-    network = await createNetwork();
-    app = await network.startCoordinator();
-    for (const continent of ['Europe', 'Africa', 'Oceania'] as const)
-      made.push((await network.addProbe(continent)).made);
-    await checkAnotherHost(network, 3);
-  });
-  afterAll(() => network.close());
-
-  test('a probe whose place is doubted confirms no outage, and confirms it after the word of the operator', async () => {
-    const { sql } = network;
-    const [, , suva] = made;
-    const target = await network.startTarget();
-    const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
-    await seenFrom(sql, monitor, 3);
-    // They are all at 127.0.0.1, which is nowhere: the coordinator itself doubts nobody.
-    const directory = await createDirectory({ sql, log: network.log });
-    const addresses = new Map(
-      made.map(({ name }, index) => [
-        name,
-        ['198.41.0.4', '199.9.14.201', '192.33.4.12'][index] ?? '',
-      ]),
+  for (const continent of ['Europe', 'Africa', 'Oceania'] as const)
+    made.push((await network.addProbe(continent)).made);
+  await checkAnotherHost(network, 3);
+  const [, , suva] = made;
+  const { target, monitor } = await watch(network, 3);
+  // They are all at 127.0.0.1, which is nowhere: the coordinator itself doubts nobody.
+  const directory = await createDirectory({ sql, log: network.log });
+  const addresses = new Map(
+    made.map(({ name }, index) => [
+      name,
+      ['198.41.0.4', '199.9.14.201', '192.33.4.12'][index] ?? '',
+    ]),
+  );
+  const near = { addresses, asked: [], isLeader: true, way: () => 30 };
+  const { round } = measuring({ sql, directory, clock: { now: () => Date.now() }, made: near });
+  await round();
+  await round();
+  const doubted = await sql<{ id: string }[]>`select id from probes where doubted_at is not null`;
+  expect(doubted.map(({ id }) => id)).toEqual([suva?.id]);
+  // The coordinator has heard of it: what the probe sees counts as unknown from now on.
+  await eventually(async () =>
+    (await resultsOf(sql, monitor)).some(
+      ({ continent, outcome }) => continent === 'Oceania' && outcome === 2,
+    ),
+  );
+  target.answer(broken, ['Europe', 'Oceania']);
+  const failuresOf = async (continent: string) =>
+    (await resultsOf(sql, monitor)).filter(
+      (result) => result.continent === continent && result.outcome === 1,
+    ).length;
+  const seen = async () =>
+    Math.min(
+      await failuresOf('Europe'),
+      (await resultsOf(sql, monitor)).filter((one) => one.continent === 'Oceania').length,
     );
-    const near = { addresses, asked: [], isLeader: true, way: () => 30 };
-    const { round } = measuring({ sql, directory, clock: { now: () => Date.now() }, made: near });
-    await round();
-    await round();
-    const doubted = await sql<{ id: string }[]>`select id from probes where doubted_at is not null`;
-    expect(doubted.map(({ id }) => id)).toEqual([suva?.id]);
-    // The coordinator has heard of it: what the probe sees counts as unknown from now on.
-    await eventually(async () =>
-      (await resultsOf(sql, monitor)).some(
-        ({ continent, outcome }) => continent === 'Oceania' && outcome === 2,
-      ),
-    );
-    target.answer(broken, ['Europe', 'Oceania']);
-    const failuresOf = async (continent: string) =>
-      (await resultsOf(sql, monitor)).filter(
-        (result) => result.continent === continent && result.outcome === 1,
-      ).length;
-    const seen = async () =>
-      Math.min(
-        await failuresOf('Europe'),
-        (await resultsOf(sql, monitor)).filter((one) => one.continent === 'Oceania').length,
-      );
-    const before = await seen();
-    await eventually(async () => (await seen()) >= before + 5, 40_000);
-    expect(
-      (await incidentsOf(sql, monitor)).filter(({ confirmed_at }) => confirmed_at !== null),
-    ).toEqual([]);
+  const before = await seen();
+  await eventually(async () => (await seen()) >= before + 5, 40_000);
+  expect(
+    (await incidentsOf(sql, monitor)).filter(({ confirmed_at }) => confirmed_at !== null),
+  ).toEqual([]);
 
-    const word = rawInput(trustProbe, { probe_id: suva?.id });
-    await app.gate.executeForInstallation(trustProbe, word);
-    const { seen_continent, confirmed_continent } = await incidentThat(
-      sql,
-      monitor,
-      isConfirmed,
-      40_000,
-    );
-    expect([seen_continent, confirmed_continent].toSorted()).toEqual(['Europe', 'Oceania']);
-  });
+  const word = rawInput(trustProbe, { probe_id: suva?.id });
+  await app.gate.executeForInstallation(trustProbe, word);
+  const { seen_continent, confirmed_continent } = await incidentThat(
+    sql,
+    monitor,
+    isConfirmed,
+    40_000,
+  );
+  expect([seen_continent, confirmed_continent].toSorted()).toEqual(['Europe', 'Oceania']);
 });

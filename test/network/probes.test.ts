@@ -1,22 +1,16 @@
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { newId } from '../../shared/base/crypto.ts';
 import { memberOf } from '../../shared/base/json.ts';
 import { signatureOf } from '../../shared/bus/identity.ts';
 import { type PresenceMessage, presenceReply } from '../../shared/bus/messages.ts';
-import { connectBus } from '../../shared/bus/nats.ts';
 import { partitionOf, subjects } from '../../shared/bus/subjects.ts';
 import { createSealPair } from '../../shared/checks/sealed-secrets.ts';
 import { eventually } from '../support/eventually.ts';
 import { incidentThat, isResolved, resultsOf } from '../support/monitors.ts';
-import {
-  createNetwork,
-  type MadeProbe,
-  type Network,
-  quickResync,
-  testLog,
-} from '../support/network.ts';
+import { createNetwork, type MadeProbe, type Network, quickResync } from '../support/network.ts';
+import { test } from '../support/network-test.ts';
 import { speakAs, startProbeProcess } from '../support/probes.ts';
 import { storedChecks } from '../support/stored-checks.ts';
 import { broken, fine, type Target } from '../support/targets.ts';
@@ -220,16 +214,11 @@ describe('a probe that runs twice', () => {
 });
 
 describe('forms of batches', () => {
-  test('passes leave as numbers and what failed leaves whole; both come to incidents and charts', async () => {
-    const network = await createNetwork();
-    const { account } = network;
-    const bus = await connectBus({
-      url: account.url,
-      credentials: account.coordinatorCredentials,
-      name: 'eavesdropper',
-      log: testLog(),
-    });
-    const target = await network.startTarget();
+  test('passes leave as numbers and what failed leaves whole; both come to incidents and charts', async ({
+    network,
+    target,
+  }) => {
+    const bus = await network.joinBus();
     await network.startCoordinator();
     const probe = await network.addProbe('Europe');
     const other = await speakAs(await network.makeProbe('Asia'));
@@ -288,7 +277,5 @@ describe('forms of batches', () => {
 
     heard.stop();
     await other.close();
-    await bus.close();
-    await network.close();
   });
 });

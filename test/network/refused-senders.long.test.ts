@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { newId } from '../../shared/base/crypto.ts';
 import { signatureOf } from '../../shared/bus/identity.ts';
 import { batchVersion } from '../../shared/bus/messages.ts';
-import { connectBus } from '../../shared/bus/nats.ts';
 import { createKey } from '../../shared/bus/nkeys.ts';
 import { partitionOf, streams, subjects } from '../../shared/bus/subjects.ts';
 import { eventually } from '../support/eventually.ts';
@@ -268,14 +267,12 @@ describe('a private probe', () => {
     expect(own.hits.every(({ agent }) => agent.includes('probe=office;'))).toBe(true);
     expect(target.hits.some(({ agent }) => agent.includes('probe=office;'))).toBe(false);
     // All probes read the roster: it says nothing of whose this one is.
-    const { url, coordinatorCredentials: credentials } = network.account;
-    const bus = await connectBus({ url, credentials, name: 'test', log: network.log });
+    const bus = await network.joinBus();
     const roster = new TextDecoder().decode(
       (await eventually(() => bus.last(streams.assignments.name, subjects.roster))).data,
     );
     expect(roster).toContain(made.id);
     for (const secret of ['office', network.organisation]) expect(roster).not.toContain(secret);
-    await bus.close();
     await probe.close();
     const voice = await speakAs(made);
     await voice.say(monitor, [{ seq: 1, at: Date.now(), outcome: 'fail' }]);

@@ -27,8 +27,7 @@ test(
     onTestFinished(api.close);
     const start = async () => network.startCoordinatorProcess({ NATS_URL: await api.url() });
     const fleet = [await start(), await start()];
-    for (const continent of ['Asia', 'Europe', 'North America'] as const)
-      await network.addProbe(continent);
+    await network.addProbes('Asia', 'Europe', 'North America');
     const target = await network.startTarget();
     const ids: string[] = [];
     for (let count = 0; count < monitors; count += 1)

@@ -1,7 +1,7 @@
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { z } from 'zod';
 import { eventually } from '../support/eventually.ts';
-import { createNetwork } from '../support/network.ts';
+import { test } from '../support/network-test.ts';
 import { openReceiver, says } from '../support/receivers.ts';
 
 /** Events on their way to a program, through coordinators that are killed. */
@@ -9,10 +9,9 @@ import { openReceiver, says } from '../support/receivers.ts';
 const idOf = z.object({ id: z.string() });
 
 test('kill -9 between an answer and its commit sends the event again under the same id, and loses none', async ({
+  network,
   onTestFinished,
 }) => {
-  const network = await createNetwork();
-  onTestFinished(network.close);
   const receiver = await openReceiver();
   onTestFinished(receiver.close);
   // It has the requests, and answers when it is told to.

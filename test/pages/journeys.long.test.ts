@@ -47,8 +47,7 @@ describeInBrowser('journeys from nothing, over probes that really look', (browse
   beforeAll(async () => {
     network = await createNetwork();
     app = await network.startCoordinator();
-    for (const continent of ['Asia', 'Europe', 'North America'] as const)
-      await network.addProbe(continent);
+    await network.addProbes('Asia', 'Europe', 'North America');
     target = await network.startTarget();
     receiver = await openReceiver();
     receiver.answer(says(200));
@@ -234,7 +233,7 @@ describeInBrowser('journeys of a team that has been at it for long', (browser) =
   });
 
   const open = async (width?: number): Promise<Tab> => {
-    const cookie = await web.cookieOf(web.house.owner);
+    const cookie = await web.cookieOf('owner');
     const tab = await openTab(browser(), web.url, {
       cookie,
       ...(width === undefined ? {} : { width, height: 664 }),

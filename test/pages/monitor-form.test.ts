@@ -20,8 +20,7 @@ describeInBrowser('a monitor', (browser) => {
   beforeAll(async () => {
     network = await createNetwork();
     app = await network.startCoordinator();
-    for (const continent of ['Asia', 'Europe', 'North America'] as const)
-      await network.addProbe(continent);
+    await network.addProbes('Asia', 'Europe', 'North America');
   });
   afterAll(() => network.close());
 

@@ -21,7 +21,7 @@ import {
 } from '../../shared/checks/assignment.ts';
 import { newPingToken, pingFingerprint } from '../../shared/checks/heartbeat/config.ts';
 import { eventually, passed } from './eventually.ts';
-import { type CoordinatorProcess, isWell, type Network } from './network.ts';
+import { type CoordinatorProcess, isWell, type Network, type Wanted } from './network.ts';
 import { areWhole } from './services.ts';
 import { storedChecks } from './stored-checks.ts';
 import { broken, fine, type Target } from './targets.ts';
@@ -99,6 +99,18 @@ export const seenFrom = async (sql: Sql, monitor: string, continents: number): P
         .size >= continents
     );
   }, 45_000);
+};
+
+/** A target and a monitor of it, once so many continents have seen it well. */
+export const watch = async (
+  network: Pick<Network, 'sql' | 'startTarget' | 'addMonitor'>,
+  continents = 2,
+  more: Partial<Wanted> = {},
+): Promise<{ readonly target: Target; readonly monitor: string }> => {
+  const target = await network.startTarget();
+  const monitor = await network.addMonitor({ target: target.url(), interval_s: 1, ...more });
+  await seenFrom(network.sql, monitor, continents);
+  return { target, monitor };
 };
 
 /** For test files: heartbeat monitors with their addresses, and calls of them. */
@@ -222,11 +234,11 @@ const isEverConfirmed = ({ confirmed_at }: { readonly confirmed_at: number | nul
   confirmed_at !== null;
 
 export const startWatched = async (network: Network, continents: number): Promise<Watched> => {
-  const [target, well] = [await network.startTarget(), await network.startTarget()];
-  const monitor = await network.addMonitor({ target: target.url(), interval_s: 1 });
-  const steady = await network.addMonitor({ target: well.url(), interval_s: 1 });
-  for (const each of [monitor, steady]) await seenFrom(network.sql, each, continents);
-  return { target, monitor, well, steady, delays: [] };
+  const well = await watch(network, continents);
+  return {
+    ...(await watch(network, continents)),
+    ...{ well: well.target, steady: well.monitor, delays: [] },
+  };
 };
 
 /** Whether each of them says so of itself. */

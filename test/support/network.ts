@@ -17,10 +17,12 @@ import { createLog, type Log } from '../../shared/base/log.ts';
 import { systemClock } from '../../shared/base/time.ts';
 import { announcementKeys, createAnnounce } from '../../shared/bus/announcement.ts';
 import { parseProbeCredentials, printProbeCredentials } from '../../shared/bus/identity.ts';
+import { type Bus, connectBus } from '../../shared/bus/nats.ts';
 import { keyFromSeed } from '../../shared/bus/nkeys.ts';
 import { partitionOf } from '../../shared/bus/subjects.ts';
 import type { Config } from '../../shared/checks/assignment.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
+import { createTcpProxy, type TcpProxy, type TcpProxyOptions } from './connections.ts';
 import { eventually } from './eventually.ts';
 import { createTestOrganisation, type TestOrganisation, testSecretKey } from './people.ts';
 import { type ChildProgram, startChildProgram } from './processes.ts';
@@ -143,6 +145,12 @@ export type Network = {
     more?: Readonly<Record<string, string>>,
   ) => Promise<CoordinatorProcess>;
   readonly startTarget: (options?: TargetOptions) => Promise<Target>;
+  /** A way there that can be cut, beside the usual one; it is whole again when the network ends. */
+  readonly startRelay: (to?: 'bus' | 'database', options?: TcpProxyOptions) => Promise<TcpProxy>;
+  /** Everybody's way to the bus, where `relayed` asked for it. */
+  readonly relay: TcpProxy;
+  /** A coordinator's connection to the bus, past all relays. `announces`: it may speak as one. */
+  readonly joinBus: (announces?: boolean) => Promise<Bus>;
   /** Registered, but not running yet. */
   readonly makeProbe: (
     continent: Continent,
@@ -164,6 +172,8 @@ export type Network = {
     name?: string,
     more?: ProbeMore,
   ) => Promise<ProbeApp & { readonly made: MadeProbe }>;
+  /** One in each. */
+  readonly addProbes: (...continents: readonly Continent[]) => Promise<void>;
   readonly addMonitor: (wanted: Wanted) => Promise<string>;
   readonly editMonitor: (id: string, changes: MonitorChanges) => Promise<void>;
   readonly pauseMonitor: (id: string, paused: boolean) => Promise<void>;
@@ -207,11 +217,8 @@ export const testLog = (): Log =>
   createLog({ name: 'test', level: process.env.TEST_LOG ?? 'silent' });
 
 type NetworkOptions = {
-  /**
-   * Gives another address for the bus, such as a relay that can be cut; everybody but the tests
-   * themselves uses it.
-   */
-  readonly busVia?: (url: string) => Promise<string>;
+  /** Everybody but the tests themselves reaches the bus through such a relay. */
+  readonly relayed?: TcpProxyOptions;
   /** Servers other than those of the run. */
   readonly services?: Services;
   /** How probes reach the coordinators by HTTP, if not where those listen. */
@@ -221,14 +228,21 @@ type NetworkOptions = {
 };
 
 export const createNetwork = async ({
-  busVia,
+  relayed,
   services = servicesHere(),
   baseUrl,
   settings = {},
 }: NetworkOptions = {}): Promise<Network> => {
   const database = await createDatabase(services);
   const own = await createAccount(services);
-  const account = busVia ? { ...own, url: await busVia(own.url) } : own;
+  const relays: TcpProxy[] = [];
+  const startRelay: Network['startRelay'] = async (to = 'bus', options = {}) => {
+    const relay = await createTcpProxy(to === 'bus' ? own.url : database.url, options);
+    relays.push(relay);
+    return relay;
+  };
+  const everybodys = relayed && (await startRelay('bus', relayed));
+  const account = everybodys ? { ...own, url: everybodys.url } : own;
   const sql = connect(database.url, { name: 'test', connections: 4 });
   const log = testLog();
   const folder = await mkdtemp(join(tmpdir(), 'antipode-network-'));
@@ -253,12 +267,13 @@ export const createNetwork = async ({
     ...settings,
   };
   const near = (continent: Continent, credentials: string): string => {
-    const nats_url = busVia ? undefined : services.nats.near?.[continent];
+    const nats_url = relayed ? undefined : services.nats.near?.[continent];
     return nats_url === undefined
       ? credentials
       : printProbeCredentials({ ...parseProbeCredentials(credentials), nats_url });
   };
   const targets: Target[] = [];
+  const buses: Bus[] = [];
   const running = new Set<{ readonly close: () => Promise<void> }>();
   const coordinators = new Set<string>();
   const keep = <Part extends { readonly close: () => Promise<void> }>(part: Part): Part => {
@@ -311,6 +326,15 @@ export const createNetwork = async ({
     const probe = await createProbe(config, { log, ...quickly });
     if (!more.isAlone) await probe.onBus;
     return keep(probe);
+  };
+
+  const addProbe: Network['addProbe'] = async (continent, name, more = {}) => {
+    const made = await makeProbe(continent, name);
+    const probe = await startProbe(made, more);
+    await eventually(async () =>
+      (await Promise.all([...coordinators].map((url) => countsOn(url, made.name)))).every(Boolean),
+    );
+    return { ...probe, made };
   };
 
   const change = async (
@@ -367,6 +391,18 @@ export const createNetwork = async ({
       targets.push(target);
       return target;
     },
+    startRelay,
+    get relay() {
+      if (!everybodys) throw new Error('nothing relays the bus of this network');
+      return everybodys;
+    },
+    joinBus: async (announces = false) => {
+      const { url, coordinatorCredentials: credentials } = own;
+      const announce = announces ? { announce: announceAsCoordinator } : {};
+      const bus = await connectBus({ url, credentials, name: 'test', log, ...announce });
+      buses.push(bus);
+      return bus;
+    },
     revokeProbe: (id) => sql.begin((transaction) => identities.revokeProbe(transaction, id)),
     rotateProbe: async (made) => {
       const { credentials } = await sql.begin((transaction) =>
@@ -374,15 +410,9 @@ export const createNetwork = async ({
       );
       return { ...made, credentials: near(made.continent, credentials) };
     },
-    addProbe: async (continent, name, more = {}) => {
-      const made = await makeProbe(continent, name);
-      const probe = await startProbe(made, more);
-      await eventually(async () =>
-        (await Promise.all([...coordinators].map((url) => countsOn(url, made.name)))).every(
-          Boolean,
-        ),
-      );
-      return { ...probe, made };
+    addProbe,
+    addProbes: async (...continents) => {
+      for (const continent of continents) await addProbe(continent);
     },
     addMonitor: async ({
       target,
@@ -451,8 +481,10 @@ export const createNetwork = async ({
       });
     },
     close: async () => {
+      for (const relay of relays) relay.heal();
       for (const part of [...running].toReversed()) await part.close();
-      for (const target of targets) await target.close();
+      for (const bus of buses) await bus.close();
+      for (const each of [...targets, ...relays]) await each.close();
       // Without a limit it waits for ever where a server was killed while a connection was being
       // made.
       await sql.end({ timeout: 5 });

@@ -36,8 +36,7 @@ beforeAll(async () => {
     await network.startCoordinatorProcess(replicas),
     await network.startCoordinatorProcess(replicas),
   ];
-  for (const continent of ['Europe', 'Europe', 'Asia', 'Asia', 'Africa'] as const)
-    await network.addProbe(continent);
+  await network.addProbes('Europe', 'Europe', 'Asia', 'Asia', 'Africa');
   watched = await startWatched(network, 3);
   const more = await network.startTarget();
   for (let nth = 0; (await partitionsWithMonitors()) < partitionCount; nth += 1)

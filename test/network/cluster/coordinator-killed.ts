@@ -29,7 +29,7 @@ beforeAll(async () => {
   network = await createNetwork({ services: { ...inject('services'), nats: own.nats } });
   for (let index = 0; index < 3; index += 1)
     coordinators.push(await network.startCoordinatorProcess(settings));
-  for (const continent of ['Europe', 'Asia', 'Africa'] as const) await network.addProbe(continent);
+  await network.addProbes('Europe', 'Asia', 'Africa');
   watched = await startWatched(network, 3);
 });
 afterAll(async () => {

@@ -32,7 +32,7 @@ beforeAll(async () => {
     await network.startCoordinatorProcess(replicas),
     await network.startCoordinatorProcess(replicas),
   ];
-  for (const continent of ['Europe', 'Asia', 'Africa'] as const) await network.addProbe(continent);
+  await network.addProbes('Europe', 'Asia', 'Africa');
   watched = await startWatched(network, 3);
 });
 afterAll(async () => {

@@ -20,7 +20,7 @@ beforeAll(async () => {
   own = await startOwnBus({ nodes: 3 });
   network = await createNetwork({ services: { ...inject('services'), nats: own.nats } });
   coordinator = await network.startCoordinatorProcess({ NATS_REPLICAS: '3' });
-  for (const continent of ['Europe', 'Asia'] as const) await network.addProbe(continent);
+  await network.addProbes('Europe', 'Asia');
   await untilWhole(network);
 });
 afterAll(async () => {
