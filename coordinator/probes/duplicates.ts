@@ -272,13 +272,10 @@ export function createDuplicateProbes({
   return {
     hear: (probe, { session, up_ms, assignments }) => {
       const now = performance.now();
-      const { sessions, isOlder, ends } = noteSession(
-        sessionsOf.get(probe.id) ?? noSessions,
-        { id: session, up_ms },
-        now,
-      );
-      if (!isOlder && assignments.roster_epoch === 0 && sessions.known.length > 1)
-        noteEmpty(probe, now);
+      const before = sessionsOf.get(probe.id) ?? noSessions;
+      const { sessions, isOlder, ends } = noteSession(before, { id: session, up_ms }, now);
+      const isSuccessor = before.known.some(({ id }) => id !== session);
+      if (!isOlder && assignments.roster_epoch === 0 && isSuccessor) noteEmpty(probe, now);
       sessionsOf.set(probe.id, sessions);
       if (isOlder) {
         log.warn(

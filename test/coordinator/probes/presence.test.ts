@@ -63,6 +63,13 @@ describe('of several processes with the credentials of one probe', () => {
     expect(emptied).toEqual(['moved']);
     hear(moved, said('old', 60_000, 0));
     expect(emptied).toEqual(['moved']);
+    // Killed, and started again without its folder when nobody counts on it any more.
+    vi.useFakeTimers({ toFake: ['performance'] });
+    hear(fresh, said('only', 5_000, 6));
+    vi.advanceTimersByTime(600_000);
+    hear(fresh, said('again', 100, 0));
+    vi.useRealTimers();
+    expect(emptied).toEqual(['moved', 'fresh']);
   });
 
   test('the older is told to end, as often as it speaks, and the later one stays', () => {
