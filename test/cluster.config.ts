@@ -7,7 +7,7 @@ const onOwnBusAlone: Readonly<Record<string, string>> = {
   'bus-cluster.long': 'has a bus of three servers of its own',
   'faults.long': 'kills, wipes, fills and sets back a bus of its own',
   'own-bus': 'has a bus of its own, with TLS, also in a network namespace',
-  'measured-place.long': 'has a bus of its own, that two network namespaces reach',
+  'two-hosts.long': 'has a bus of its own, that two network namespaces reach',
   'torment.long': 'kills, wipes and fills a bus of its own',
 };
 

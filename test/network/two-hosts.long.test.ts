@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { incidentById } from '../../coordinator/incidents/queries.ts';
 import { sidesFrom } from '../../coordinator/incidents/writes.ts';
 import { sidesNow } from '../../coordinator/monitors/sides.ts';
@@ -8,52 +8,63 @@ import { type OwnBus, startOwnBus } from '../support/buses.ts';
 import { eventually } from '../support/eventually.ts';
 import { canMakeTwoHosts, makeTwoHosts, type TwoHosts } from '../support/hosts.ts';
 import { incidentThat, isConfirmed, isResolved } from '../support/monitors.ts';
-import { createNetwork, type MadeProbe, type Network } from '../support/network.ts';
+import { createNetwork, type MadeProbe } from '../support/network.ts';
+import { test as plain } from '../support/network-test.ts';
 import { startProbeProcess } from '../support/probes.ts';
 import type { ChildProgram } from '../support/processes.ts';
 import { hasBinaries, servicesHere } from '../support/services.ts';
 
 /**
- * Inside and outside with every part real: an office on a host of its own, probes of three
- * continents on this machine, and a server that knows who comes from where.
+ * Hosts of their own at public addresses, with every part real: on a wire of some microseconds with
+ * this machine, where other probes are, and a server that knows who comes from where.
  */
-describe.runIf(hasBinaries() && canMakeTwoHosts())('an office and three continents', () => {
+describe.runIf(hasBinaries() && canMakeTwoHosts())('hosts at public addresses', () => {
   const running: ChildProgram[] = [];
   let two: TwoHosts;
   let bus: OwnBus;
-  let network: Network;
 
   beforeAll(async () => {
     two = await makeTwoHosts({}, 'public');
+    // It is to see where each connection comes from, so nothing relays for it.
     bus = await startOwnBus({ layout: () => 'host: "0.0.0.0"\n' });
-    network = await createNetwork({ services: { ...servicesHere(), nats: bus.nats } });
   });
   afterAll(async () => {
-    for (const one of running) {
-      one.signal('SIGKILL');
-      await one.exited;
-    }
-    await network?.close();
     await bus?.stop();
     await two?.close();
   });
 
-  test('tell the way in from the service itself, and from the line of the office', async () => {
+  const test = plain.extend('network', async ({ task: _ }, { onCleanup }) => {
+    const network = await createNetwork({ services: { ...servicesHere(), nats: bus.nats } });
+    onCleanup(async () => {
+      for (const one of running.splice(0)) {
+        one.signal('SIGKILL');
+        await one.exited;
+      }
+      await network.close();
+    });
+    return network;
+  });
+
+  const startOn = async (host: 0 | 1, made: MadeProbe): Promise<void> => {
+    const environment = { PROBE_NATS_URL: `nats://${two.here}:${new URL(bus.nats.url).port}` };
+    running.push(await startProbeProcess(made, { netns: two.hosts[host].netns, environment }));
+  };
+
+  test('an office and three continents tell the way in from the service itself, and from the line of the office', async ({
+    network,
+  }) => {
     const { sql, organisation } = network;
     await network.startCoordinatorProcess();
     const office = await network.makeProbe('Europe', 'office', organisation);
     const [host] = two.hosts;
-    const start = async (made: MadeProbe, netns?: string): Promise<void> => {
-      const PROBE_NATS_URL = `nats://${two.here}:${new URL(bus.nats.url).port}`;
-      // An address of its own is none that a probe checks unasked.
-      const own = { PROBE_ALLOW_CIDRS: `127.0.0.0/8,${two.here}/32` };
-      const options =
-        netns === undefined ? { environment: own } : { netns, environment: { PROBE_NATS_URL } };
-      running.push(await startProbeProcess(made, options));
-    };
-    await start(office, host.netns);
+    await startOn(0, office);
     const continents = ['Africa', 'Asia', 'Europe'] as const;
-    for (const continent of continents) await start(await network.makeProbe(continent, continent));
+    // An address of its own is none that a probe checks unasked.
+    const environment = { PROBE_ALLOW_CIDRS: `127.0.0.0/8,${two.here}/32` };
+    for (const continent of continents) {
+      const made = await network.makeProbe(continent, continent);
+      running.push(await startProbeProcess(made, { environment }));
+    }
 
     const broken = { inside: false, outside: false };
     const site = await two.target((from) =>
@@ -119,5 +130,44 @@ describe.runIf(hasBinaries() && canMakeTwoHosts())('an office and three continen
     await eventually(async () => (await ofIncident(second.id)) === 'service');
     await told('Fails inside too (office): the service itself.');
     expect(await ofIncident(first.id)).toBe('way_in');
+  });
+
+  /**
+   * Rule 16: so near to them no host is in Antarctica; one in Asia may be, for Asia touches two and is
+   * the third.
+   */
+  test('one that is too near to two continents for its own has a location mismatch, which the operator reads with its size', async ({
+    network,
+  }) => {
+    const { sql } = network;
+    const [vostok, delhi] = [
+      await network.makeProbe('Antarctica', 'Vostok'),
+      await network.makeProbe('Asia', 'Delhi'),
+    ];
+    await startOn(0, vostok);
+    await startOn(1, delhi);
+    for (const continent of ['Europe', 'North America', 'Asia'] as const)
+      await network.startProbe(await network.makeProbe(continent, continent));
+    const told = async () => {
+      const [found] = await sql<{ subject: string; message: string }[]>`
+        select subject, message from notices where kind = 'continent_doubted'`;
+      return found;
+    };
+    // Of a place that is not doubted the next look is in an hour: where this machine was too busy
+    // for a short way, another coordinator looks.
+    for (let time = 0; time < 4 && !(await told()); time += 1) {
+      // It looks first when it has heard of all of them.
+      const coordinator = await network.startCoordinator({ timing: { refreshMs: 4_000 } });
+      await eventually(told, 40_000).catch(() => undefined);
+      await coordinator.close();
+    }
+    const notice = await told();
+    expect(notice?.subject).toBe(vostok.id);
+    expect(notice?.message).toMatch(
+      /^The probe Vostok cannot be in Antarctica: It answers [\w ]+ \([\w ]+\) in \d+ ms and .+: no host in Antarctica can be so near/,
+    );
+    expect(await sql`select name from probes where doubted_at is not null`).toEqual([
+      { name: 'Vostok' },
+    ]);
   });
 });
