@@ -1,5 +1,8 @@
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, beforeAll, beforeEach } from 'vitest';
+import { createMailer } from '../../coordinator/account-mail/mail-sending.ts';
+import { createMailSender } from '../../coordinator/account-mail/sender.ts';
 import { connect, type Sql } from '../../coordinator/database/connect.ts';
+import type { Sending } from '../../coordinator/deliveries/sending.ts';
 import { createOperations } from '../../coordinator/dependencies.ts';
 import type {
   AnonymousCaller,
@@ -12,7 +15,12 @@ import { noTestRuns } from '../../coordinator/monitors/test-run.ts';
 import { handlers } from '../../coordinator/operations.ts';
 import type { SignUpPolicy } from '../../coordinator/organisations/model.ts';
 import { noTextRecords, type TextRecords } from '../../coordinator/outbound/documents.ts';
-import { createSignInLink, enter } from '../../coordinator/people/contract.ts';
+import {
+  createSignInLink,
+  enter,
+  finishSignUp,
+  signUp,
+} from '../../coordinator/people/contract.ts';
 import { createSessions, type Sessions } from '../../coordinator/people/sessions.ts';
 import { createProbeIdentities } from '../../coordinator/probes/identities.ts';
 import type { Results, UnsealedHours } from '../../coordinator/results/reading.ts';
@@ -26,13 +34,20 @@ import {
   rawInput,
 } from '../../shared/api/operation.ts';
 import type { Continent } from '../../shared/base/continents.ts';
+import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { createLog } from '../../shared/base/log.ts';
 import { createKey } from '../../shared/bus/nkeys.ts';
 import { partitionOf } from '../../shared/bus/subjects.ts';
 import { testChannels } from './channels.ts';
 import { testResults } from './checks.ts';
-import { type Person, type TestOrganisation, testSecretKey } from './people.ts';
+import {
+  createTestOrganisation,
+  type Person,
+  type TestOrganisation,
+  testSecretKey,
+} from './people.ts';
+import { type Mailbox, openMailbox } from './receivers.ts';
 import { createDatabase, type TestDatabase } from './services.ts';
 
 /**
@@ -283,6 +298,75 @@ export const signUpPolicyOf = (bench: GateBench): SignUpBench => {
       const found = await who(cookie);
       if (!found) throw new Error('nobody is signed in by this cookie');
       return found;
+    },
+  };
+};
+
+/** An installation with mail where anybody may sign up, and people who do; for all tests of a file. */
+export const signUpByMail = () => {
+  const bench = gateBench({ signUp: 'open', signUpPlan: 'team', mail: true });
+  const door = signUpPolicyOf(bench);
+  const password = 'correct horse';
+  let made: { house: TestOrganisation; mailbox: Mailbox; mailer: Sending };
+  beforeAll(async () => {
+    const mailbox = await openMailbox();
+    const sender = createMailSender({
+      url: mailbox.url,
+      from: 'Antipode <antipode@antipode.test>',
+    });
+    const mailer = createMailer({
+      place: newId(),
+      sql: bench.sql,
+      clock: { now: () => bench.now },
+      log: createLog({ name: 't', level: 'silent' }),
+      sender,
+      accountSecrets: createAccountSecrets(bench.sql, { secretKey: testSecretKey }),
+      baseUrl: () => 'https://antipode.test',
+    });
+    made = { house: await createTestOrganisation(bench.sql, { name: 'Shop' }), mailbox, mailer };
+    return async () => {
+      sender.close();
+      await mailbox.close();
+    };
+  });
+  // What was counted for the one host of these tests is over.
+  beforeEach(() => {
+    bench.now += 16 * 60_000;
+  });
+  const fresh = (): string => `ada-${newId()}@shop.example`;
+  /** Sends what waits; the newest mail to an address. */
+  const mailTo = async (email: string) => {
+    await made.mailer.tick();
+    return made.mailbox.received.filter(({ to }) => to.includes(email)).at(-1);
+  };
+  const secretIn = (text: string | undefined, path: string): string =>
+    new RegExp(`https://antipode\\.test/${path}/([\\w-]{43})\\s`).exec(text ?? '')?.[1] ?? '';
+  const application = (email: string) => ({
+    email,
+    password,
+    name: 'Ada',
+    organisation: 'Engines',
+    time_zone: 'Europe/London',
+  });
+  return {
+    ...{ bench, door, password, fresh, mailTo, secretIn, application },
+    get house() {
+      return made.house;
+    },
+    get mailbox() {
+      return made.mailbox;
+    },
+    get mailer() {
+      return made.mailer;
+    },
+    newcomer: async (): Promise<{ email: string; session: string }> => {
+      const email = fresh();
+      await door.visit(signUp, application(email));
+      const { session } = await door.visit(finishSignUp, {
+        secret: secretIn((await mailTo(email))?.text, 'finish'),
+        password,
+      });
+      return { email, session };
     },
   };
 };

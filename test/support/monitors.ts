@@ -141,6 +141,23 @@ export const addHeartbeat = async (
   return addToken(network, monitor);
 };
 
+/** Keys that the ping receivers are still to be told of, without those of monitors' own addresses. */
+export const announcedKeys = (of: { readonly sql: Sql }, organisation: () => string) => {
+  const tokens = new Set<string>();
+  return async (): Promise<string[]> => {
+    const own = await of.sql<{ key: string }[]>`
+      select encode(fingerprint, 'hex') as key from beat_tokens`;
+    for (const { key } of own) tokens.add(key);
+    const rows = await of.sql<{ key: string }[]>`
+      update outbox set done_at = now() where topic = 'ping_key' and done_at is null
+        and organisation_id = ${organisation()} returning payload ->> 'key' as key`;
+    return rows
+      .map(({ key }) => key)
+      .filter((key) => !tokens.has(key))
+      .toSorted();
+  };
+};
+
 export type Answer = { readonly status: number; readonly text: string };
 
 export const call = async (

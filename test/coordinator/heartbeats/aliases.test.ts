@@ -16,6 +16,7 @@ import {
 import { restoreMonitor } from '../../../shared/api/trash.ts';
 import { parsePingCall } from '../../../shared/checks/heartbeat/state.ts';
 import { gateBench } from '../../support/gate.ts';
+import { announcedKeys } from '../../support/monitors.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
 const bench = gateBench();
@@ -38,18 +39,7 @@ const create = async (ping_alias: string, of = house): Promise<string> =>
 const behind = async (ping_alias: string): Promise<string | undefined> =>
   (await pingKey(bench.sql, aliasFingerprint(ping_alias)))?.monitor;
 
-const tokens = new Set<string>();
-
-/** Keys that the ping receivers are still to be told of, without those of monitors' own addresses. */
-const announced = async (): Promise<readonly string[]> => {
-  const own = await bench.sql<{ key: string }[]>`
-    select encode(fingerprint, 'hex') as key from beat_tokens`;
-  for (const { key } of own) tokens.add(key);
-  const rows = await bench.sql<{ key: string }[]>`
-    update outbox set done_at = now() where topic = 'ping_key' and done_at is null
-      and organisation_id = ${house.organisation} returning payload ->> 'key' as key`;
-  return rows.map(({ key }) => key).filter((key) => !tokens.has(key));
-};
+const announced = announcedKeys(bench, () => house.organisation);
 
 describe('an alias', () => {
   test('is an address of its monitor, told to the ping receivers, and shown to nobody', async () => {

@@ -25,6 +25,7 @@ import {
   pingFingerprint,
 } from '../../../shared/checks/heartbeat/config.ts';
 import { gateBench } from '../../support/gate.ts';
+import { announcedKeys } from '../../support/monitors.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 import { startWeb, type TestWeb } from '../../support/web.ts';
 
@@ -52,21 +53,7 @@ const under = async (
 ): Promise<string | undefined> =>
   (await pingKey(bench.sql, namedFingerprint(fingerprint, external_id)))?.monitor;
 
-const tokens = new Set<string>();
-
-/** Keys that the ping receivers are still to be told of, without those of monitors' own addresses. */
-const announced = async (): Promise<readonly string[]> => {
-  const own = await bench.sql<{ key: string }[]>`
-    select encode(fingerprint, 'hex') as key from beat_tokens`;
-  for (const { key } of own) tokens.add(key);
-  const rows = await bench.sql<{ key: string }[]>`
-    update outbox set done_at = now() where topic = 'ping_key' and done_at is null
-      and organisation_id = ${house.organisation} returning payload ->> 'key' as key`;
-  return rows
-    .map(({ key }) => key)
-    .filter((key) => !tokens.has(key))
-    .toSorted();
-};
+const announced = announcedKeys(bench, () => house.organisation);
 
 describe('a ping key', () => {
   test('is shown once, and listed by its beginning', async () => {

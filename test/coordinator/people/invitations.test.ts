@@ -1,7 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createMailer } from '../../../coordinator/account-mail/mail-sending.ts';
-import { createMailSender, type MailSender } from '../../../coordinator/account-mail/sender.ts';
-import type { Sending } from '../../../coordinator/deliveries/sending.ts';
+import { describe, expect, test } from 'vitest';
 import {
   createUser,
   inviteMember,
@@ -18,81 +15,17 @@ import {
   showInvitation,
   signUp,
 } from '../../../coordinator/people/contract.ts';
-import { createAccountSecrets } from '../../../coordinator/secrets/account-secrets.ts';
 import { newId } from '../../../shared/base/crypto.ts';
-import { createLog } from '../../../shared/base/log.ts';
-import { codeOfRefusal, gateBench, signUpPolicyOf } from '../../support/gate.ts';
-import {
-  createTestOrganisation,
-  type TestOrganisation,
-  testSecretKey,
-} from '../../support/people.ts';
-import { type Mailbox, openMailbox } from '../../support/receivers.ts';
+import { codeOfRefusal, signUpByMail } from '../../support/gate.ts';
+import { createTestOrganisation } from '../../support/people.ts';
 
-/** An installation with mail where anybody may sign up. */
-const bench = gateBench({ signUp: 'open', signUpPlan: 'team', mail: true });
-const door = signUpPolicyOf(bench);
-
-let house: TestOrganisation;
-let mailbox: Mailbox;
-let sender: MailSender;
-let mailer: Sending;
-const password = 'correct horse';
-
-beforeAll(async () => {
-  mailbox = await openMailbox();
-  sender = createMailSender({ url: mailbox.url, from: 'Antipode <antipode@antipode.test>' });
-  mailer = createMailer({
-    place: newId(),
-    sql: bench.sql,
-    clock: { now: () => bench.now },
-    log: createLog({ name: 't', level: 'silent' }),
-    sender,
-    accountSecrets: createAccountSecrets(bench.sql, { secretKey: testSecretKey }),
-    baseUrl: () => 'https://antipode.test',
-  });
-  house = await createTestOrganisation(bench.sql, { name: 'Shop' });
-});
-afterAll(async () => {
-  sender.close();
-  await mailbox.close();
-});
-
-/** What was counted for the one host of these tests is over. */
-beforeEach(() => {
-  bench.now += 16 * 60_000;
-});
-
-const fresh = (): string => `ada-${newId()}@shop.example`;
-/** Sends what waits; the newest mail to an address. */
-const mailTo = async (email: string) => {
-  await mailer.tick();
-  return mailbox.received.filter(({ to }) => to.includes(email)).at(-1);
-};
-const secretIn = (text: string | undefined, path: string): string =>
-  new RegExp(`https://antipode\\.test/${path}/([\\w-]{43})\\s`).exec(text ?? '')?.[1] ?? '';
-const application = (email: string) => ({
-  email,
-  password,
-  name: 'Ada',
-  organisation: 'Engines',
-  time_zone: 'Europe/London',
-});
-
-const newcomer = async (): Promise<{ email: string; session: string }> => {
-  const email = fresh();
-  await door.visit(signUp, application(email));
-  const { session } = await door.visit(finishSignUp, {
-    secret: secretIn((await mailTo(email))?.text, 'finish'),
-    password,
-  });
-  return { email, session };
-};
+const installation = signUpByMail();
+const { bench, door, password, fresh, mailTo, secretIn, newcomer } = installation;
 
 describe('an invitation', () => {
   const invite = async (role = 'member') => {
     const email = fresh();
-    const invited = await bench.call(inviteMember, house.admin, { email, role });
+    const invited = await bench.call(inviteMember, installation.house.admin, { email, role });
     return { ...invited, secret: secretIn((await mailTo(email))?.text, 'join') };
   };
 
@@ -103,19 +36,19 @@ describe('an invitation', () => {
       email: expect.stringContaining('@'),
       organisation: 'Shop',
       role: 'viewer',
-      inviter: house.admin.email,
+      inviter: installation.house.admin.email,
     });
     const { email, session } = await newcomer();
     const { person } = await door.signedIn(session);
     expect(await door.act(acceptInvitation, person, { secret })).toMatchObject({
-      id: house.organisation,
+      id: installation.house.organisation,
       role: 'viewer',
     });
     expect((await door.signedIn(session)).caller).toMatchObject({
       organisation: { name: 'Shop' },
       role: 'viewer',
     });
-    const { items } = await bench.call(listMembers, house.viewer);
+    const { items } = await bench.call(listMembers, installation.house.viewer);
     expect(items.find((member) => member.email === email)?.role).toBe('viewer');
     const another = await door.signedIn((await newcomer()).session);
     expect(await codeOfRefusal(door.act(acceptInvitation, another.person, { secret }))).toBe(
@@ -139,20 +72,23 @@ describe('an invitation', () => {
 
   test('is listed until it is used, revoked, or a week old; a second one ends the earlier link', async () => {
     const { id, email, secret } = await invite();
-    const again = await bench.call(inviteMember, house.owner, { email, role: 'admin' });
+    const again = await bench.call(inviteMember, installation.house.owner, {
+      email,
+      role: 'admin',
+    });
     expect(await codeOfRefusal(door.visit(showInvitation, { secret }))).toBe('link_invalid');
-    const { items } = await bench.call(listInvitations, house.owner);
+    const { items } = await bench.call(listInvitations, installation.house.owner);
     expect(items.filter((one) => one.email === email)).toMatchObject([
-      { id: again.id, role: 'admin', inviter: house.owner.email },
+      { id: again.id, role: 'admin', inviter: installation.house.owner.email },
     ]);
-    expect(await bench.refusal(withdrawInvitation, house.owner, { invitation_id: id })).toBe(
-      'invitation_not_found',
-    );
+    expect(
+      await bench.refusal(withdrawInvitation, installation.house.owner, { invitation_id: id }),
+    ).toBe('invitation_not_found');
     const foreign = await createTestOrganisation(bench.sql);
     expect(
       await bench.refusal(withdrawInvitation, foreign.owner, { invitation_id: again.id }),
     ).toBe('invitation_not_found');
-    await bench.call(withdrawInvitation, house.owner, { invitation_id: again.id });
+    await bench.call(withdrawInvitation, installation.house.owner, { invitation_id: again.id });
     const late = await invite();
     const before = bench.now;
     bench.now = before + 8 * 86_400_000;
@@ -164,14 +100,20 @@ describe('an invitation', () => {
 
   test('is created by owners and admins, as far as the plan goes, and not for a member', async () => {
     expect(
-      await bench.refusal(inviteMember, house.member, { email: fresh(), role: 'member' }),
+      await bench.refusal(inviteMember, installation.house.member, {
+        email: fresh(),
+        role: 'member',
+      }),
     ).toBe('role_insufficient');
     expect(
-      await bench.refusal(inviteMember, house.owner, { email: house.viewer.email, role: 'member' }),
+      await bench.refusal(inviteMember, installation.house.owner, {
+        email: installation.house.viewer.email,
+        role: 'member',
+      }),
     ).toBe('already_member');
-    expect(await bench.refusal(inviteMember, house.owner, { email: fresh(), role: 'boss' })).toBe(
-      'role_unknown',
-    );
+    expect(
+      await bench.refusal(inviteMember, installation.house.owner, { email: fresh(), role: 'boss' }),
+    ).toBe('role_unknown');
     const { session } = await newcomer();
     const { caller } = await door.signedIn(session);
     if (!caller) throw new Error('no organisation');
@@ -181,7 +123,7 @@ describe('an invitation', () => {
     );
   });
 
-  test('counts as a member of the plan while it waits, is sent to a mailbox five times at most, and thirty times for an organisation', async () => {
+  test('counts as a member of the plan while it waits, is sent to a installation.mailbox five times at most, and thirty times for an organisation', async () => {
     const small = await createTestOrganisation(bench.sql, {
       plan: 'team',
       name: 'https://evil.example/win',
@@ -260,7 +202,7 @@ describe('an invitation', () => {
     const people = await Promise.all(
       secrets.map(async (_, index) => {
         const email = `joiner-${index}-${newId()}@shop.example`;
-        await bench.call(createUser, house.owner, { email, password, role: 'viewer' });
+        await bench.call(createUser, installation.house.owner, { email, password, role: 'viewer' });
         return (await door.signedIn(await door.comeIn(email))).person;
       }),
     );

@@ -1,8 +1,5 @@
 import { argon2Sync, randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createMailer } from '../../../coordinator/account-mail/mail-sending.ts';
-import { createMailSender, type MailSender } from '../../../coordinator/account-mail/sender.ts';
-import type { Sending } from '../../../coordinator/deliveries/sending.ts';
+import { describe, expect, test } from 'vitest';
 import { createUser } from '../../../coordinator/organisations/contract.ts';
 import {
   changeEmail,
@@ -18,77 +15,12 @@ import {
   signUp,
   verifyEmail,
 } from '../../../coordinator/people/contract.ts';
-import { createAccountSecrets } from '../../../coordinator/secrets/account-secrets.ts';
 import { createToken } from '../../../coordinator/tokens/contract.ts';
 import { newId } from '../../../shared/base/crypto.ts';
-import { createLog } from '../../../shared/base/log.ts';
-import { codeOfRefusal, gateBench, signUpPolicyOf } from '../../support/gate.ts';
-import {
-  createTestOrganisation,
-  type TestOrganisation,
-  testSecretKey,
-} from '../../support/people.ts';
-import { type Mailbox, openMailbox } from '../../support/receivers.ts';
+import { codeOfRefusal, signUpByMail } from '../../support/gate.ts';
 
-/** An installation with mail where anybody may sign up. */
-const bench = gateBench({ signUp: 'open', signUpPlan: 'team', mail: true });
-const door = signUpPolicyOf(bench);
-
-let house: TestOrganisation;
-let mailbox: Mailbox;
-let sender: MailSender;
-let mailer: Sending;
-const password = 'correct horse';
-
-beforeAll(async () => {
-  mailbox = await openMailbox();
-  sender = createMailSender({ url: mailbox.url, from: 'Antipode <antipode@antipode.test>' });
-  mailer = createMailer({
-    place: newId(),
-    sql: bench.sql,
-    clock: { now: () => bench.now },
-    log: createLog({ name: 't', level: 'silent' }),
-    sender,
-    accountSecrets: createAccountSecrets(bench.sql, { secretKey: testSecretKey }),
-    baseUrl: () => 'https://antipode.test',
-  });
-  house = await createTestOrganisation(bench.sql, { name: 'Shop' });
-});
-afterAll(async () => {
-  sender.close();
-  await mailbox.close();
-});
-
-/** What was counted for the one host of these tests is over. */
-beforeEach(() => {
-  bench.now += 16 * 60_000;
-});
-
-const fresh = (): string => `ada-${newId()}@shop.example`;
-/** Sends what waits; the newest mail to an address. */
-const mailTo = async (email: string) => {
-  await mailer.tick();
-  return mailbox.received.filter(({ to }) => to.includes(email)).at(-1);
-};
-const secretIn = (text: string | undefined, path: string): string =>
-  new RegExp(`https://antipode\\.test/${path}/([\\w-]{43})\\s`).exec(text ?? '')?.[1] ?? '';
-const application = (email: string) => ({
-  email,
-  password,
-  name: 'Ada',
-  organisation: 'Engines',
-  time_zone: 'Europe/London',
-});
-
-const newcomer = async (): Promise<{ email: string; session: string }> => {
-  const email = fresh();
-  await door.visit(signUp, application(email));
-  const { session } = await door.visit(finishSignUp, {
-    secret: secretIn((await mailTo(email))?.text, 'finish'),
-    password,
-  });
-  return { email, session };
-};
+const installation = signUpByMail();
+const { bench, door, password, fresh, mailTo, secretIn, application, newcomer } = installation;
 
 /** Counting attempts is not about what one costs: a hash says itself how it was made. */
 const hashCheaply = async (emails: readonly string[]): Promise<void> => {
@@ -136,7 +68,7 @@ describe('signing up', () => {
 
   test('answers the same to an address that has an account; only the mail differs', async () => {
     const email = fresh();
-    await bench.call(createUser, house.owner, { email, password, role: 'member' });
+    await bench.call(createUser, installation.house.owner, { email, password, role: 'member' });
     expect(await door.visit(signUp, application(email))).toEqual({
       session: null,
       must_confirm: true,
@@ -281,7 +213,7 @@ describe('what survives a new password', () => {
 });
 
 describe('an e-mail address', () => {
-  test('changes when the new one is verified, and the old mailbox gets a mail', async () => {
+  test('changes when the new one is verified, and the old installation.mailbox gets a mail', async () => {
     const { email, session } = await newcomer();
     const wanted = fresh();
     const { person } = await door.signedIn(session);
@@ -304,18 +236,18 @@ describe('an e-mail address', () => {
   test('that has an account already is neither taken over nor revealed', async () => {
     const [{ session }, { email: other }] = [await newcomer(), await newcomer()];
     const { person } = await door.signedIn(session);
-    const sent = mailbox.received.filter(({ to }) => to.includes(other)).length;
+    const sent = installation.mailbox.received.filter(({ to }) => to.includes(other)).length;
     expect(await door.act(changeEmail, person, { email: other })).toEqual({
       email: other,
       must_confirm: true,
     });
-    await mailer.tick();
-    expect(mailbox.received.filter(({ to }) => to.includes(other))).toHaveLength(sent);
+    await installation.mailer.tick();
+    expect(installation.mailbox.received.filter(({ to }) => to.includes(other))).toHaveLength(sent);
   });
 
   test('that was never verified is verified in the same way', async () => {
     const email = fresh();
-    await bench.call(createUser, house.owner, { email, password, role: 'member' });
+    await bench.call(createUser, installation.house.owner, { email, password, role: 'member' });
     const session = await door.comeIn(email);
     const { person } = await door.signedIn(session);
     expect(person.email_verified).toBe(false);
@@ -372,7 +304,7 @@ describe('a change of address', () => {
     ).toBe('link_invalid');
   });
 
-  test('ends the links to a new password that went to the old mailbox', async () => {
+  test('ends the links to a new password that went to the old installation.mailbox', async () => {
     const { email, session } = await newcomer();
     await door.visit(requestPasswordReset, { email });
     const reset = secretIn((await mailTo(email))?.text, 'reset');
@@ -475,7 +407,7 @@ describe('no one can lock another user out', () => {
     expect((await door.visit(signIn, { email, password }, owner)).session).toBeTruthy();
   });
 
-  test('of the link by mail: other mails to the mailbox leave room for it', async () => {
+  test('of the link by mail: other mails to the installation.mailbox leave room for it', async () => {
     const { email } = await oftenTried();
     for (let index = 0; index < 6; index += 1)
       await codeOfRefusal(door.visit(signUp, application(email)));

@@ -381,3 +381,39 @@ describe('the time that pings cover (rule 22)', () => {
     );
   });
 });
+
+describe('a job that sends only starts', () => {
+  test('is late, before any good ping, when interval and grace are over since the first start, however many starts follow', () => {
+    const first = stateAfter(pingAt(1_000, 'start'));
+    expect(judgePings(first, terms(), 361_000 - 1)).toEqual({ is: 'good', until: 361_000 });
+    const starts = Array.from({ length: 60 }, (_, index) =>
+      pingAt(1_000 + index * 6_000, 'start', { rid: index % 2 ? null : `run-${index}` }),
+    );
+    for (const state of [first, stateAfter(...starts), mergePings(noPings, stateAfter(...starts))])
+      expect(judgePings(state, terms(), 361_000)).toMatchObject({
+        is: 'failing',
+        since: 361_000,
+        cause: {
+          class: 'heartbeat_late',
+          params: { deadline: 361_000, after: 1_000, silent_ms: 360_000 },
+        },
+      });
+    expect(judgePings(stateAfter(...starts, pingAt(361_001)), terms(), 361_002)).toMatchObject({
+      is: 'good',
+    });
+  });
+
+  test('has the limit of a first run that is under way, and its whole time again after a pause', () => {
+    const first = withSettings(stateAfter(pingAt(0, 'start')), { version: 1, paused: false }, 0);
+    expect(judgePings(first, terms({ max_run_s: 3_600 }), 20 * minute)).toEqual({
+      is: 'good',
+      until: 60 * minute,
+    });
+    const resumed = withSettings(
+      withSettings(first, { version: 1, paused: true }, minute),
+      { version: 1, paused: false },
+      60 * minute,
+    );
+    expect(judgePings(resumed, terms(), 61 * minute)).toEqual({ is: 'good', until: 66 * minute });
+  });
+});
