@@ -1,3 +1,4 @@
+import { atSharedTick } from '../../shared/base/shared-tick.ts';
 import type { Bus, Subscription } from '../../shared/bus/nats.ts';
 import {
   creatingPingsConsumer,
@@ -221,8 +222,7 @@ export function createPartitions({ owner, version, ownership, deps, signal }: Op
       tick();
       await renewing;
       await dividing;
-      const ticker = setInterval(tick, timing.renewMs);
-      stops.push({ stop: () => clearInterval(ticker) });
+      stops.push(atSharedTick(timing.renewMs, tick));
       if (isClosed) return;
       const again = deps.supervisor.ticker('waiting lines', {
         everyMs: timing.refreshMs,
@@ -320,6 +320,7 @@ export function createPartitionWatchdog(options: {
     name: `stream ${consumer}`,
     // Backlog results stay there while other probes may deliver earlier ones.
     mayStandMs: stalledMs + catchUpMs + alsoMs,
+    askedEvery: 5,
     moved: readerOf(async () => {
       const state = await bus.consumerState(stream, consumer);
       return (

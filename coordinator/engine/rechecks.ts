@@ -216,6 +216,7 @@ const firstAllowed: Allowances = {
   probe: { perSecond: 300, burst: 300 },
 };
 const firstsEveryMs = 100;
+const idleEveryMs = 5_000;
 /**
  * At most this many first checks of a place are examined each time, so that those of a busy
  * probe do not delay those of others for long.
@@ -276,7 +277,7 @@ function createFirstChecks(deps: {
   };
 
   const ticker = supervisor.ticker('first checks', {
-    everyMs: firstsEveryMs,
+    everyMs: () => (waiting.size > 0 ? firstsEveryMs : idleEveryMs),
     tick: async () => {
       if (!bus.isConnected()) return;
       for (const [place, queue] of waiting) await ask(place, queue);

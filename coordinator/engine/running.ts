@@ -1,5 +1,6 @@
 import type { Actor } from '../../shared/actor/mailbox.ts';
 import { createPump, type Pump } from '../../shared/actor/pump.ts';
+import { atSharedTick } from '../../shared/base/shared-tick.ts';
 import type { Pull } from '../../shared/bus/nats.ts';
 import { partitionConsumer, streams } from '../../shared/bus/subjects.ts';
 import type { PartitionBacklog } from '../notifications/release.ts';
@@ -51,7 +52,7 @@ export type RunningPartition = Pick<RunningOptions, 'deps' | 'mayWork'> & {
   readonly reconciling: Pump;
   /** There may be rows in the outbox; one read at a time is enough. */
   readonly outbox: Pump;
-  readonly ticker: NodeJS.Timeout;
+  readonly ticker: { readonly stop: () => void };
   pull: Pull | undefined;
   /** Settles when it runs, or cannot. */
   began: Promise<void>;
@@ -88,6 +89,12 @@ export function startPartition({
       initTimeoutMs: longestLoadMs,
     },
   );
+  const deliveries = openDeliveries({
+    partition,
+    deps,
+    isLoaded: () => isLoaded(running),
+    ask: actor.ask,
+  });
   const running: RunningPartition = {
     deps,
     mayWork,
@@ -95,12 +102,7 @@ export function startPartition({
     actor,
     mode: 'loading',
     epoch: isTaken ? 'unused' : 'used',
-    deliveries: openDeliveries({
-      partition,
-      deps,
-      isLoaded: () => isLoaded(running),
-      ask: actor.ask,
-    }),
+    deliveries,
     reconciling: createPump({
       once: () => reviewAssignments(running),
       onFailure: (error) => {
@@ -114,7 +116,10 @@ export function startPartition({
       },
       onFailure: (error) => failed(running, 'outbox', error),
     }),
-    ticker: setInterval(() => tick(running), timing.tickMs),
+    ticker: atSharedTick(
+      () => (isIdle(deps, partition, deliveries) ? idleTicks * timing.tickMs : timing.tickMs),
+      () => tick(running),
+    ),
     pull: undefined,
     began: Promise.resolve(),
     stopped: Promise.withResolvers(),
@@ -183,6 +188,21 @@ function failed(running: RunningPartition, what: string, error: unknown): void {
       { err: error, partition: lease.partition, what },
       'a partition failed; reloading it from the database',
     );
+}
+
+const idleTicks = 10;
+
+/** Nothing falls due in a partition without monitors; a message brings the first one. */
+function isIdle(
+  { loaded }: PartitionDependencies,
+  partition: number,
+  deliveries: PartitionDeliveries,
+): boolean {
+  return (
+    loaded.get(partition)?.monitors.size() === 0 &&
+    deliveries.held.length === 0 &&
+    isCaughtUp(deliveries)
+  );
 }
 
 function tick(running: RunningPartition): void {
@@ -300,7 +320,7 @@ export async function stopPartition(
   becomeStopped(running);
   outbox.stop();
   reconciling.stop();
-  clearInterval(ticker);
+  ticker.stop();
   await running.began;
   await running.pull?.stop();
   await closeDeliveries(deliveries);

@@ -155,6 +155,8 @@ export type Part = {
   readonly name: string;
   readonly mayStandMs: number;
   readonly moved: () => Promise<boolean>;
+  /** Where asking is dear: at every so many ticks. */
+  readonly askedEvery?: number;
 };
 
 type PartProgress = { movedAt: number; isAsked: boolean; isStanding: boolean };
@@ -165,6 +167,7 @@ export function createWatchdog(options: {
 }): Watchdog {
   const { parts, log } = options;
   const seen = new Map<string, PartProgress>();
+  let ticks = -1;
 
   const ask = async ({ name, moved }: Part, known: PartProgress): Promise<void> => {
     known.isAsked = true;
@@ -182,12 +185,14 @@ export function createWatchdog(options: {
       const now = performance.now();
       const all = parts();
       const names = new Set(all.map(({ name }) => name));
+      ticks += 1;
       for (const name of seen.keys()) if (!names.has(name)) seen.delete(name);
       for (const part of all) {
         const known = seen.get(part.name) ?? { movedAt: now, isAsked: false, isStanding: false };
         seen.set(part.name, known);
         // A part that does not answer is not awaited: it is the stalled one.
-        if (!known.isAsked) void ask(part, known);
+        const isTurn = ticks % (part.askedEvery ?? 1) === 0;
+        if (isTurn && !known.isAsked) void ask(part, known);
         const stands = now - known.movedAt > part.mayStandMs;
         if (stands && !known.isStanding)
           log.error(

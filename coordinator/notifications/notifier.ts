@@ -1,5 +1,6 @@
 import type { Starts } from '../../shared/actor/supervisor.ts';
 import type { Log } from '../../shared/base/log.ts';
+import type { Queryable } from '../database/connect.ts';
 import { createSending, type SendingDependencies } from '../deliveries/sending.ts';
 import type { Results } from '../results/reading.ts';
 import { type AlertDependencies, alertKind } from './alert-sending.ts';
@@ -35,8 +36,8 @@ import type { GatheringTimes } from './warnings.ts';
  *   1, 2, 3, 5  it was one transaction and wrote nothing: the next tick, here or elsewhere, does it
  *   4           the message stays claimed for a minute, and is sent again with the same key
  *
- * A commit that makes work wakes it; it also polls twice a second for what became due by time
- * alone. Alerts of warnings gather before they are planned, and leave by themselves (warnings.ts).
+ * A commit that makes work wakes it; while anything waits it also polls twice a second for what
+ * became due by time alone. Alerts of warnings gather before they are planned, and leave by themselves (warnings.ts).
  */
 export function createNotifier(deps: NotifierDependencies): Notifier {
   const { sql, clock, log } = deps;
@@ -44,6 +45,8 @@ export function createNotifier(deps: NotifierDependencies): Notifier {
   const composer = createComposer(deps);
   const deliverer = createSending(alertKind(deps), deps);
   const fallback = createOwnerFallback({ sql, clock, log, hasMail: deps.hasMail });
+
+  let isWaiting = true;
 
   /** Steps 2 to 4. The events that are planned first leave first, and wait for no others. */
   async function tick(): Promise<void> {
@@ -53,9 +56,13 @@ export function createNotifier(deps: NotifierDependencies): Notifier {
       await deliverer.hurry();
       isMore = isPlanned || isComposed;
     }
+    isWaiting = await isAnythingWaiting(sql);
   }
 
-  const notifying = deps.supervisor.ticker('notifier', { everyMs: deps.everyMs, tick });
+  const notifying = deps.supervisor.ticker('notifier', {
+    everyMs: () => (isWaiting ? deps.everyMs : deps.fallbackMs),
+    tick,
+  });
   const fallingBack = deps.supervisor.ticker('fallback', {
     everyMs: deps.fallbackMs,
     tick: fallback.tick,
@@ -68,6 +75,15 @@ export function createNotifier(deps: NotifierDependencies): Notifier {
       await deliverer.close();
     },
   };
+}
+
+/** Whether an event, a step or a message may become due by time alone. */
+async function isAnythingWaiting(sql: Queryable): Promise<boolean> {
+  const [row] = await sql<{ waits: boolean }[]>`
+    select exists (select from alerts where state = 'due' and planned_at is null)
+      or exists (select from alert_steps where state = 'held')
+      or exists (select from deliveries where kind = 'alert' and state = 'waiting') as waits`;
+  return row?.waits ?? true;
 }
 
 export type Notifier = {

@@ -161,6 +161,8 @@ const page = 500;
  * A held alert is checked again after this time, so that one whose window was deleted is sent soon.
  */
 const againMs = 1_000;
+/** Should the database's notification of an alert be lost. */
+const longestRestMs = 5_000;
 /** However many alerts are written, held ones are not all checked more often than this. */
 const leastMs = 100;
 
@@ -178,6 +180,8 @@ export function createAlerter({ sql, clock, log, owner, known }: Dependencies): 
    */
   let nextReadAt = Number.NEGATIVE_INFINITY;
   let readAt = Number.NEGATIVE_INFINITY;
+  let areHeld = false;
+  let isWoken = false;
 
   const releasePage = async (
     now: number,
@@ -213,23 +217,35 @@ export function createAlerter({ sql, clock, log, owner, known }: Dependencies): 
 
   return {
     wake: () => {
-      nextReadAt = Math.min(nextReadAt, readAt + leastMs);
+      isWoken = true;
+      nextReadAt = Math.min(nextReadAt, areHeld ? readAt + leastMs : Number.NEGATIVE_INFINITY);
     },
     tick: async () => {
       const now = clock.now();
-      // While some are held, all are checked once a second; otherwise the check costs next to
-      // nothing.
+      // While some are held beyond their time, all are checked once a second.
       if (performance.now() < nextReadAt) return;
       readAt = performance.now();
+      isWoken = false;
       let held = 0;
       for (let after: number | undefined = 0; after !== undefined; ) {
         const found = await releasePage(now, after);
         held += found.held;
         after = found.last;
       }
-      nextReadAt = held > 0 ? performance.now() + againMs : Number.NEGATIVE_INFINITY;
+      areHeld = held > 0;
+      const restMs = areHeld ? againMs : await untilNextHeld(sql, now);
+      // One that was written meanwhile may have been missed.
+      if (!isWoken) nextReadAt = performance.now() + restMs;
+      else nextReadAt = areHeld ? readAt + leastMs : Number.NEGATIVE_INFINITY;
     },
   };
+}
+
+/** How long until a held alert is due by time alone; a new one, or another time of one, wakes. */
+async function untilNextHeld(sql: Queryable, now: number): Promise<number> {
+  const [row] = await sql<{ next: number | null }[]>`
+    select min(due_at) as next from alerts where state = 'held'`;
+  return Math.min(longestRestMs, Math.max(0, (row?.next ?? Number.POSITIVE_INFINITY) - now));
 }
 
 /** Releases every so often, and at once what a commit has made due. */

@@ -1,4 +1,5 @@
-import { type Clock, systemClock } from '../../shared/base/time.ts';
+import { atSharedTick } from '../../shared/base/shared-tick.ts';
+import type { Clock } from '../../shared/base/time.ts';
 
 /**
  * The host's clock, corrected by the coordinators' time. Small corrections are spread out: time
@@ -68,28 +69,6 @@ export function createCorrectedClock(host: Clock): CorrectedClock {
 }
 
 /**
- * Calls at whole multiples of `ms` by the clock (and `phase` later), at which slots of the schedule
- * end too. The probe wakes once for all its periodic work, because each wake-up costs more than the
- * work.
- */
-export function atSharedTick(
-  ms: number,
-  work: () => void,
-  {
-    clock = systemClock,
-    phase = 0,
-  }: { readonly clock?: Clock | undefined; readonly phase?: number } = {},
-): { readonly stop: () => void } {
-  const rest = (): number => ms - ((((clock.now() - phase) % ms) + ms) % ms);
-  const tick = (): void => {
-    timer = setTimeout(tick, rest());
-    work();
-  };
-  let timer = setTimeout(tick, rest());
-  return { stop: () => clearTimeout(timer) };
-}
-
-/**
  * In milliseconds: the longest stretch in which nothing ran here, and the total that the steps of a
  * check can have waited.
  */
@@ -105,7 +84,8 @@ export type Pulse = {
    * process alone.
    */
   readonly heldUp: (since: number) => ProcessDelay;
-  readonly stop: () => void;
+  /** It ticks while anything is watched; a process at rest does not wake for it. */
+  readonly watch: () => { readonly stop: () => void };
 };
 
 const tickMs = 100;
@@ -130,7 +110,8 @@ export function createPulse(clock?: Clock): Pulse {
     gaps.push({ until: now, ms });
     if (gaps.length > maxNoted) gaps.shift();
   };
-  const ticks = atSharedTick(tickMs, tick, { clock });
+  let watched = 0;
+  let ticks: { readonly stop: () => void } | undefined;
   return {
     heldUp: (since) => {
       // The gap that is just ending counts before its tick: a deadline may fire first.
@@ -144,6 +125,18 @@ export function createPulse(clock?: Clock): Pulse {
         inAll: longestFirst.slice(0, steps).reduce((sum, ms) => sum + ms, 0),
       };
     },
-    stop: ticks.stop,
+    watch: () => {
+      watched += 1;
+      if (ticks === undefined) last = performance.now();
+      ticks ??= atSharedTick(tickMs, tick, { clock });
+      return {
+        stop: () => {
+          watched -= 1;
+          if (watched > 0) return;
+          ticks?.stop();
+          ticks = undefined;
+        },
+      };
+    },
   };
 }

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { Log } from '../../shared/base/log.ts';
 import { trustHere } from '../../shared/base/network.ts';
+import { atSharedTick } from '../../shared/base/shared-tick.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import { signatureOf } from '../../shared/bus/identity.ts';
 import {
@@ -15,7 +16,7 @@ import { type Bus, type BusOptions, connectBus, type Subscription } from '../../
 import type { Key } from '../../shared/bus/nkeys.ts';
 import { subjects } from '../../shared/bus/subjects.ts';
 import type { Announcements } from './announcements.ts';
-import { atSharedTick, type CorrectedClock } from './clock.ts';
+import type { CorrectedClock } from './clock.ts';
 
 export type Posted = { readonly status: number; readonly text: string };
 

@@ -126,7 +126,6 @@ export function createRunner(options: RunnerOptions): Runner {
       mode = 'cut';
       for (const { deadline } of busy.values()) deadline?.end();
       lanes.close();
-      pulse.stop();
     },
   };
 
@@ -145,6 +144,7 @@ export function createRunner(options: RunnerOptions): Runner {
       place.leave();
       return run.replacement.ended;
     }
+    const watch = pulse.watch();
     try {
       const began = performance.now();
       const startedAt = clock.now();
@@ -165,6 +165,7 @@ export function createRunner(options: RunnerOptions): Runner {
     } finally {
       if (busy.get(assignment.monitor) === run) busy.delete(assignment.monitor);
       place.leave();
+      watch.stop();
     }
   }
 

@@ -176,7 +176,7 @@ export type SelfCheck = (verdict: Verdict, check: Ended) => Verdict | Promise<Ve
 export function createSelfCheck(deps: {
   readonly guard: Guard;
   readonly reachability: Reachability;
-  readonly pulse: Pulse;
+  readonly pulse: Pick<Pulse, 'heldUp'>;
 }): SelfCheck {
   const { guard, reachability, pulse } = deps;
   const withReachability = async (

@@ -57,6 +57,8 @@ export function createSchedule(options: {
   let roster: Roster | undefined;
   let coming: Coming[] = [];
   let timer: NodeJS.Timeout | undefined;
+  /** Before the start and after the stop nothing wakes it. */
+  let wakesAt = Number.NEGATIVE_INFINITY;
 
   const due = (index: number, at: number): void => {
     const assignment = assignments[index];
@@ -93,9 +95,18 @@ export function createSchedule(options: {
 
   const tick = (): void => {
     advance(clock.now());
-    const after = clock.now();
-    const next = Math.min(wheel.nextAt(after), coming[0]?.from ?? Number.POSITIVE_INFINITY);
-    timer = setTimeout(tick, Math.min(maxMs, Math.max(1, next - after)));
+    wakesAt = Number.POSITIVE_INFINITY;
+    sleep();
+  };
+
+  /** Until the next turn: what has changed may have made that an earlier one than was slept for. */
+  const sleep = (): void => {
+    const now = clock.now();
+    const next = Math.min(wheel.nextAt(now, maxMs), coming[0]?.from ?? Number.POSITIVE_INFINITY);
+    if (next >= wakesAt) return;
+    wakesAt = next;
+    clearTimeout(timer);
+    timer = setTimeout(tick, Math.min(maxMs, Math.max(1, next - now)));
   };
 
   return {
@@ -107,6 +118,7 @@ export function createSchedule(options: {
       }
       assignments[index] = assignment;
       seat(index, assignment, clock.now());
+      sleep();
     },
     drop: (monitor) => {
       const index = indexes.get(monitor);
@@ -129,6 +141,7 @@ export function createSchedule(options: {
         coming = [];
         heed({ roster: next, from: Math.max(from, now - maxMissedMs) });
       }
+      sleep();
     },
     start: () => {
       if (timer) return;
@@ -138,7 +151,10 @@ export function createSchedule(options: {
       wheel.advance(now, due);
       if (roster) heed({ roster, from: Math.max(stoppedAt ?? now, now - maxMissedMs) });
     },
-    stop: () => clearTimeout(timer),
+    stop: () => {
+      clearTimeout(timer);
+      wakesAt = Number.NEGATIVE_INFINITY;
+    },
     isHandedOver: () => roster?.probes.every(({ id, healthy }) => id !== self || !healthy) ?? false,
   };
 }
@@ -167,10 +183,10 @@ export type Wheel = {
    */
   readonly advance: (now: number, due: (index: number, at: number) => void) => void;
   /**
-   * When the first unprocessed slot ends: advancing earlier finds nothing. It may have ended by
-   * `now`.
+   * When the first unprocessed slot that has entries ends, or one about `within` from now: advancing
+   * earlier finds nothing. It may have ended by `now`.
    */
-  readonly nextAt: (now: number) => number;
+  readonly nextAt: (now: number, within: number) => number;
   readonly count: () => number;
 };
 
@@ -275,7 +291,13 @@ export function createWheel(initialCapacity = 1024): Wheel {
       // Only now, because the callbacks may add and remove entries.
       for (let at = 0; at < fired.length; at += 2) due(fired[at] ?? 0, fired[at + 1] ?? 0);
     },
-    nextAt: (now) => ((cursor ?? slotOf(now)) + 1) * slotMs,
+    nextAt: (now, within) => {
+      const from = cursor ?? slotOf(now);
+      const end = slotOf(now + within);
+      let slot = from;
+      while (slot < end && heads[slot % slots] === none) slot += 1;
+      return (slot + 1) * slotMs;
+    },
     count: () => count,
   };
 }

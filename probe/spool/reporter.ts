@@ -1,8 +1,8 @@
+import { atSharedTick } from '../../shared/base/shared-tick.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import type { PresenceReply, ReceiptMessage } from '../../shared/bus/messages.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import type { Result } from '../../shared/checks/result.ts';
-import { atSharedTick } from '../presence/clock.ts';
 import {
   askedToRewind,
   came,

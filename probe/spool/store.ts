@@ -3,12 +3,12 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Log } from '../../shared/base/log.ts';
+import { atSharedTick } from '../../shared/base/shared-tick.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import { passText, wholeText } from '../../shared/bus/batch.ts';
 import { partitionCount, partitionOf } from '../../shared/bus/subjects.ts';
 import type { Result } from '../../shared/checks/result.ts';
 import { readIfThere, replaceFile } from '../disk/files.ts';
-import { atSharedTick } from '../presence/clock.ts';
 import {
   createSpoolIndex,
   createSpoolTexts,

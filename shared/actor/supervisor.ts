@@ -1,5 +1,6 @@
 import { type End, endAll } from '../base/async.ts';
 import type { Log } from '../base/log.ts';
+import { atSharedTick } from '../base/shared-tick.ts';
 import { type Actor, type ActorOptions, type Behaviour, createActor } from './mailbox.ts';
 
 /**
@@ -32,7 +33,8 @@ export type SeenActor<Name extends string = string> = {
 export type Starts<Name extends string> = Pick<Supervisor<Name>, 'actor' | 'ticker' | 'part'>;
 
 export type TickerOptions = {
-  readonly everyMs: number;
+  /** Where it is asked for each time, one with nothing to do ticks less often. */
+  readonly everyMs: number | (() => number);
   readonly tick: () => Promise<unknown>;
   /** A tick that takes longer is left behind, and a new actor takes its place. */
   readonly timeoutMs?: number;
@@ -110,6 +112,7 @@ export function createSupervisor<Name extends string = string>(
           init: async () => undefined,
           receive: async () => {
             if (!isStopped) await tick();
+            if (!isStopped && typeof everyMs !== 'number') ticks.again();
             return { state: undefined, answer: undefined };
           },
         },
@@ -130,12 +133,12 @@ export function createSupervisor<Name extends string = string>(
       );
     let ticking = start();
     const waiting = (): number => ticking.waiting();
-    const timer = setInterval(() => {
+    const ticks = atSharedTick(everyMs, () => {
       if (waiting() === 0) ticking.tell('tick');
-    }, everyMs);
+    });
     const end = async (): Promise<void> => {
       isStopped = true;
-      clearInterval(timer);
+      ticks.stop();
       await ticking.close();
     };
     return { hurry: () => void ticking.tell('tick'), stop: add({ name, waiting, end }) };

@@ -1,6 +1,7 @@
 import { backoff, pause } from '../base/async.ts';
 import { newId } from '../base/crypto.ts';
 import type { Log } from '../base/log.ts';
+import { atSharedTick } from '../base/shared-tick.ts';
 import type { Clock } from '../base/time.ts';
 import {
   creatingFingerprint,
@@ -463,7 +464,7 @@ export function createPingIntake(dependencies: PingIntakeDependencies): PingInta
     });
     return catchingUp;
   };
-  const timer = setInterval(() => void catchUp(), catchUpEveryMs);
+  const ticks = atSharedTick(catchUpEveryMs, () => void catchUp(), { clock });
 
   return {
     take: async ({ method, address, body }) => {
@@ -494,7 +495,7 @@ export function createPingIntake(dependencies: PingIntakeDependencies): PingInta
     },
     catchUp,
     close: async () => {
-      clearInterval(timer);
+      ticks.stop();
       forwarding?.close();
       await catchingUp;
       await spool.close();

@@ -132,7 +132,7 @@ export function startPull(connection: Connection, options: PullOptions): Pull {
     heardAt = performance.now();
     const body = {
       batch: options.batch,
-      expires: expiresMs * 1e6,
+      expires: untilTogether(heardAt) * 1e6,
       idle_heartbeat: heartbeatMs * 1e6,
     };
     connection.publish(
@@ -227,6 +227,16 @@ export function startPull(connection: Connection, options: PullOptions): Pull {
       subscription.stop();
     },
   };
+}
+
+/**
+ * How long a poll lasts: all polls of a process end together and begin again together, and so do
+ * the heartbeats of the bus in between. It has a hundred, and a wake-up for each would be most of
+ * what an idle service does.
+ */
+function untilTogether(now: number): number {
+  const left = expiresMs - (Math.floor(now) % expiresMs);
+  return left < 2 * heartbeatMs + 1_000 ? left + expiresMs : left;
 }
 
 /**

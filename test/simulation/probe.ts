@@ -210,7 +210,7 @@ export const createProbe = (
         });
         if (wheel.count() > 0) next();
       };
-      agenda.at(wheel.nextAt(agenda.now()), act, true);
+      agenda.at(wheel.nextAt(agenda.now(), 1_000), act, true);
     };
     if (wheel.count() > 0) next();
   };

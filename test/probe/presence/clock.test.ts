@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { atSharedTick, createCorrectedClock, createPulse } from '../../../probe/presence/clock.ts';
+import { describe, expect, test } from 'vitest';
+import { createCorrectedClock, createPulse } from '../../../probe/presence/clock.ts';
 import fc from '../../support/random.ts';
 
 describe('the corrected clock', () => {
@@ -108,66 +108,25 @@ describe('a process that stalls', () => {
 
   test('a stretch in which the process stalled is known at once, and later, and not to later starters', async () => {
     const pulse = createPulse();
+    const watch = pulse.watch();
     const began = performance.now();
     standStill(800);
     const atOnce = pulse.heldUp(began).longest;
     expect(atOnce).toBeGreaterThanOrEqual(650);
     await expect.poll(() => pulse.heldUp(performance.now()).inAll).toBeLessThan(300);
     expect(pulse.heldUp(began).longest).toBeGreaterThanOrEqual(650);
-    pulse.stop();
+    watch.stop();
   });
 
   test('many short stalls, none of them long enough by itself, delay a check together, as each of its steps waits', async () => {
     const pulse = createPulse();
+    const watch = pulse.watch();
     const began = performance.now();
     for (let turn = 0; turn < 20; turn++) {
       standStill(180);
       await setImmediate();
     }
     expect(pulse.heldUp(began).inAll).toBeGreaterThanOrEqual(400);
-    pulse.stop();
-  });
-});
-
-describe('shared tick', () => {
-  beforeEach(() => {
-    vi.useFakeTimers({ now: 1_700_000_000_030 });
-  });
-  afterEach(() => {
-    vi.useRealTimers();
-  });
-
-  test('ticks of different length fall together wherever they can, a phase later where one is given, and end when they are stopped', () => {
-    const seen: [string, number][] = [];
-    const note = (name: string) => () => void seen.push([name, Date.now() - 1_700_000_000_000]);
-    const short = atSharedTick(100, note('short'));
-    const long = atSharedTick(250, note('long'), { phase: 50 });
-    vi.advanceTimersByTime(470);
-    expect(seen).toEqual([
-      ['long', 50],
-      ['short', 100],
-      ['short', 200],
-      ['long', 300],
-      ['short', 300],
-      ['short', 400],
-      ['short', 500],
-    ]);
-    short.stop();
-    long.stop();
-    vi.advanceTimersByTime(1_000);
-    expect(seen).toHaveLength(7);
-  });
-
-  test('a clock that goes back makes it wait no longer than a tick', () => {
-    let ticks = 0;
-    const tick = atSharedTick(100, () => {
-      ticks += 1;
-    });
-    vi.advanceTimersByTime(70);
-    expect(ticks).toBe(1);
-    vi.setSystemTime(1_600_000_000_000);
-    vi.advanceTimersByTime(200);
-    expect(ticks).toBeGreaterThanOrEqual(2);
-    tick.stop();
+    watch.stop();
   });
 });

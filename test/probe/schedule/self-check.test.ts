@@ -27,7 +27,7 @@ describe('rule 2: a failure below http counts', () => {
         busCounts: () => false,
         busRoundTrip: () => Promise.resolve(),
       }),
-      pulse: { heldUp, stop: () => undefined },
+      pulse: { heldUp },
     });
 
   const assignment = (target: string, more: Partial<Assignment> = {}): Assignment => ({

@@ -132,19 +132,22 @@ describe('the wheel', () => {
     expect(new Set(run(wheel, start, start + 10_050).map(({ index }) => index)).size).toBe(1_000);
   });
 
-  test('says when to come again', () => {
+  test('says when to come again: at the end of the next slot that has an entry, or after so long', () => {
     const wheel = createWheel();
     wheel.advance(start + 20, () => undefined);
-    expect(wheel.nextAt(start + 20)).toBe(start + 50);
-    wheel.advance(start + 50, () => undefined);
-    expect(wheel.nextAt(start + 50)).toBe(start + 100);
+    expect(wheel.nextAt(start + 20, 1_000)).toBe(start + 1_050);
+    wheel.add(0, { period_ms: 10_000, offset_ms: 330 }, start + 20);
+    expect(wheel.nextAt(start + 20, 1_000)).toBe(start + 350);
+    expect(wheel.nextAt(start + 20, 200)).toBe(start + 250);
+    wheel.advance(start + 350, () => undefined);
+    expect(wheel.nextAt(start + 350, 1_000)).toBe(start + 1_400);
   });
 
   test('wants to be asked at once where a slot ended since it was last advanced', () => {
     const wheel = createWheel();
     wheel.add(0, { period_ms: 1_000, offset_ms: 30 }, start);
     wheel.advance(start + 49.9, () => expect.unreachable());
-    expect(wheel.nextAt(start + 50.1)).toBe(start + 50);
+    expect(wheel.nextAt(start + 50.1, 1_000)).toBe(start + 50);
   });
 });
 
