@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { BuildOptions, Plugin } from 'esbuild';
+import { bundle } from '../../shared/base/bundler.ts';
 import { version } from '../../shared/base/process.ts';
 
 /**
@@ -171,9 +172,7 @@ async function contentHash(name: DownloadName): Promise<string> {
 }
 
 async function build(name: DownloadName): Promise<string> {
-  // Loaded only when there is something to bundle: most starts find it cached.
-  const { build: bundle } = await import('esbuild');
-  const { outputFiles } = await bundle({ ...bundling(name), write: false });
+  const outputFiles = await bundle(bundling(name));
   const text = outputFiles[0]?.text;
   if (text === undefined) throw new Error(`${name} could not be bundled`);
   return text;

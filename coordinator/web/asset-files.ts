@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { bundle } from '../../shared/base/bundler.ts';
 
 /**
  * Files for browsers, built from this folder; the single-file coordinator contains them
@@ -21,9 +22,7 @@ export function fileBytes(file: string): Uint8Array {
 export async function builtFiles(): Promise<
   readonly (readonly [name: string, bytes: Uint8Array])[]
 > {
-  // Loaded only when someone requests a page.
-  const { build: bundle, stop } = await import('esbuild');
-  const { outputFiles } = await bundle({
+  const outputFiles = await bundle({
     absWorkingDir: folder,
     entryPoints: [
       'style.css',
@@ -35,7 +34,6 @@ export async function builtFiles(): Promise<
       'rules.json',
     ],
     bundle: true,
-    write: false,
     outdir: folder,
     publicPath: '/assets',
     entryNames: '[name]-[hash]',
@@ -51,6 +49,5 @@ export async function builtFiles(): Promise<
     legalComments: 'none',
     logLevel: 'silent',
   });
-  await stop();
   return outputFiles.map(({ path, contents }) => [basename(path), contents] as const);
 }
