@@ -181,6 +181,9 @@ const secret = new Set(
   ].flatMap((name) => [name, `${name}_FILE`]),
 );
 
+/** glibc else keeps an arena for each thread, and what was freed below its growing threshold. */
+const frugalAllocation = { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '131072' };
+
 /**
  * What a child inherits: the user's environment without npm's own variables, and without secrets
  * that not every process may have.
@@ -190,7 +193,7 @@ export function inherited(env: Environment, cache: string): ProcessEnvironment {
   for (const [name, value] of Object.entries(env))
     if (value !== undefined && !secret.has(name) && !/^(npm_|INIT_CWD$|PORT$)/.test(name))
       kept[name] = value;
-  return { NODE_COMPILE_CACHE: join(cache, 'compile'), ...kept };
+  return { NODE_COMPILE_CACHE: join(cache, 'compile'), ...frugalAllocation, ...kept };
 }
 
 export function busEnvironment(identity: BusIdentity, url: string): BusEnvironment {

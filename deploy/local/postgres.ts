@@ -153,6 +153,12 @@ export async function preparePostgres(options: PostgresOptions): Promise<Prepare
     unix_socket_directories: '',
     max_connections: '100',
     shared_buffers: '64MB',
+    // Of a small house: what only looks does so seldom, and nothing is started that is not used.
+    wal_writer_delay: '10s',
+    bgwriter_delay: '10s',
+    io_method: 'sync',
+    max_logical_replication_workers: '0',
+    jit: 'off',
     // After a kill: one call for the whole file system. One call for each of 1,500 files takes
     // seconds on a busy disk.
     ...(process.platform === 'linux' ? { recovery_init_sync_method: 'syncfs' } : {}),

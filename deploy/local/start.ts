@@ -1,4 +1,5 @@
 /** `npm start`. */
+import { returnMemoryOfStart } from '../../shared/base/process.ts';
 import { launch } from './launch.ts';
 
 const [word] = process.argv.slice(2);
@@ -12,6 +13,7 @@ if (word !== undefined) {
   process.exit(isHelp ? 0 : 2);
 }
 
+returnMemoryOfStart();
 const stop = new AbortController();
 // npm passes on a signal that the terminal has already sent. A second one changes nothing: the stop
 // has its own limit.

@@ -1,6 +1,9 @@
 /**
  * `node deploy/node/run.mjs PROGRAM …`: runs the program under the package's own Node, whatever
  * Node started this (18 or later). Everything that users start goes through here.
+ *
+ * `node deploy/node/run.mjs --shell PROGRAM …` only prints the line by which a shell becomes the
+ * program: an old Node cannot, and would stay beside a service for as long as that runs.
  */
 import { spawn } from 'node:child_process';
 import { realpathSync, writeSync } from 'node:fs';
@@ -56,11 +59,30 @@ export const runProgram = async ([program, ...first], words) => {
   }
 };
 
-const [, began, program, ...words] = process.argv;
+/** @param {string} word */
+const quoted = (word) => `'${word.replaceAll("'", `'\\''`)}'`;
+
+/** @type {typeof runProgram} */
+const printLine = async ([program, ...first], words) => {
+  try {
+    const { file, env } = await obtainNode(process.env, say);
+    const added = Object.entries(env).filter(([name, value]) => process.env[name] !== value);
+    const settings = added.map(([name, value]) => `${name}=${value ?? ''}`);
+    const line = ['env', ...settings, file, resolve(projectFolder, program), ...first, ...words];
+    writeSync(1, `exec ${line.map(quoted).join(' ')}\n`);
+  } catch (error) {
+    say(error instanceof Error ? error.message : String(error));
+    process.exit(1);
+  }
+};
+
+const [, began, ...given] = process.argv;
 if (began !== undefined && realpathSync(began) === fileURLToPath(import.meta.url)) {
+  const isLine = given[0] === '--shell';
+  const [program, ...words] = isLine ? given.slice(1) : given;
   if (program === undefined) {
     say('node deploy/node/run.mjs PROGRAM …: which program is to run?');
     process.exit(2);
   }
-  await runProgram([program], words);
+  await (isLine ? printLine : runProgram)([program], words);
 }

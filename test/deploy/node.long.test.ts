@@ -44,9 +44,10 @@ else process.exitCode = 5;\n`,
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 test('every script and every program of the package is begun by a file that any Node from 18 on can read', () => {
+  const ofShell = /^(export \S|eval "\$line"$)/;
   for (const script of Object.values(manifest.scripts))
-    for (const command of script.split(' && '))
-      expect(command).toMatch(/^(exec )?(env \S+=\S+ )?node deploy\/node\/run\.mjs \S+/);
+    for (const command of script.split(' && ').filter((part) => !ofShell.test(part)))
+      expect(command).toMatch(/^(exec |line=\$\()?node deploy\/node\/run\.mjs \S+/);
   for (const file of Object.values(manifest.bin))
     expect(file).toMatch(/^\.\/deploy\/node\/[a-z-]+\.mjs$/);
 });
@@ -84,6 +85,22 @@ describe.runIf(older)('started by an older Node', () => {
       own: process.version,
       child: process.version,
       words: ['one', '--two'],
+    });
+  });
+
+  test('a shell becomes the program by the line that is printed for it, and nothing stays beside', async () => {
+    const line = [
+      `line=$(${node} ${runner} --shell ${program} one "it's two") && eval "$line"`,
+      'echo "still there" >&2',
+    ].join('\n');
+    const { code, out, err } = await runProgram(['sh', '-c', line], {
+      env: { HOME: folder, PATH: process.env.PATH },
+    });
+    expect({ code, err }).toEqual({ code: 5, err: '' });
+    expect(JSON.parse(out)).toEqual({
+      own: process.version,
+      child: process.version,
+      words: ['one', "it's two"],
     });
   });
 
