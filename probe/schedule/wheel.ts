@@ -133,7 +133,7 @@ export function createSchedule(options: {
       // No probe waits longer, whatever the publisher's clock says. Rounded to whole slots, because
       // a slot is processed as a whole.
       const from = Math.ceil((Math.min(next.epoch, now) + heededAfterMs) / slotMs) * slotMs;
-      if (!timer || roster === undefined) heed({ roster: next, from: now });
+      if (!timer || (roster === undefined && from <= now)) heed({ roster: next, from: now });
       else if (from > now)
         coming = [...coming, { roster: next, from: Math.max(from, coming.at(-1)?.from ?? 0) }];
       else {

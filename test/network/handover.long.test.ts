@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { createNetwork, type MadeProbe, type Network, type Wanted } from '../support/network.ts';
@@ -12,10 +15,12 @@ import { storedChecks, turnsBetween } from '../support/stored-checks.ts';
 describe('a fleet of five probes', () => {
   const [interval_s, longest_s] = [2, 10];
   let network: Network;
-  const fleet: { readonly made: MadeProbe; process: ChildProgram }[] = [];
+  let moved: string;
+  const fleet: { made: MadeProbe; process: ChildProgram }[] = [];
   type Member = (typeof fleet)[number];
 
   beforeAll(async () => {
+    moved = await mkdtemp(join(tmpdir(), 'antipode-moved-'));
     network = await createNetwork();
     await network.startCoordinator();
     const { url } = await network.startTarget();
@@ -43,6 +48,7 @@ describe('a fleet of five probes', () => {
   afterAll(async () => {
     await Promise.all(fleet.map((member) => end(member)));
     await network.close();
+    await rm(moved, { recursive: true, force: true });
   });
 
   const allCheckedSince = (since: number) =>
@@ -91,6 +97,18 @@ describe('a fleet of five probes', () => {
     await end(first);
     await start(first);
     await end(second);
+    await expectEachTurnOnceSince(from);
+    await start(second);
+  });
+
+  test('nor where one ends that others stand in for, and comes back with an empty folder', async () => {
+    const from = Date.now();
+    for (const [nth, member] of fleet.entries()) {
+      if (member.made.continent === 'Asia') continue;
+      await end(member);
+      member.made = { ...member.made, folder: join(moved, String(nth)) };
+      await start(member);
+    }
     await expectEachTurnOnceSince(from);
   });
 });
