@@ -3,6 +3,7 @@ import {
   accessSync,
   constants,
   existsSync,
+  mkdirSync,
   readFileSync,
   renameSync,
   statSync,
@@ -298,7 +299,7 @@ export const madeShape = z.object({
 
 export type FirstStartRecord = z.infer<typeof madeShape>;
 
-const stateShape = z.object({
+export const stateShape = z.object({
   v: z.literal(1),
   secretKey: z.string(),
   postgresPassword: z.string(),
@@ -333,8 +334,22 @@ export function openState(home: string, now: number): HomeState {
   return fresh;
 }
 
+/** Logs grow over many starts; this keeps only the previous one. */
+export function openLogs(home: string): string {
+  const logs = join(home, 'logs');
+  mkdirSync(logs, { recursive: true, mode: 0o700 });
+  for (const part of ['coordinator', 'nats', 'postgres', ...sites.map(({ name }) => name)]) {
+    const file = join(logs, `${part}.log`);
+    if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > largestLog)
+      renameSync(file, `${file}.old`);
+  }
+  return logs;
+}
+
+const largestLog = 20_000_000;
+
 /** What a home remembers; the file exists after the first start. */
-function stateFile(home: string): string {
+export function stateFile(home: string): string {
   return join(home, 'state.json');
 }
 

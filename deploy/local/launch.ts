@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
@@ -20,6 +20,7 @@ import {
   obstacleTo,
   openCache,
   openHome,
+  openLogs,
   openState,
   probeEnvironment,
   projectFolder,
@@ -40,7 +41,6 @@ type Environment = Readonly<Record<string, string | undefined>>;
 type Say = (line: string) => void;
 
 const readyWithinMs = 60_000;
-const largestLog = 20_000_000;
 
 /**
  * `npm start`: every service as a process of its own, kept running until it is told to stop. A
@@ -122,7 +122,8 @@ async function startAll({
   await endLeftovers(home);
   const state = openState(home, Date.now());
   const cache = openCache(environment, home);
-  const logs = openFolders(home);
+  const logs = openLogs(home);
+  mkdirSync(join(home, 'coordinator'), { recursive: true, mode: 0o700 });
   const faults = await faultsOfOwnDependencies(settings);
   if (faults.length > 0) throw new ConfigurationFault(faults);
   const port = await choosePort(settings, state);
@@ -141,6 +142,7 @@ async function startAll({
     { home, cache, logs, settings, state, processes, say },
     environment.PATH ?? '',
   );
+  keepState(home, state);
   const host = ['0.0.0.0', '::', '127.0.0.1'].includes(settings.host) ? '127.0.0.1' : settings.host;
   const direct = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
   const base = settings.baseUrl ?? direct;
@@ -237,19 +239,6 @@ async function endLeftovers(home: string): Promise<void> {
   await endLeftPostgres(
     resolve(home, existsSync(place) ? readFileSync(place, 'utf8').trim() : 'postgres'),
   );
-}
-
-/** Logs grow over many starts; this keeps only the previous one. */
-function openFolders(home: string): string {
-  const logs = join(home, 'logs');
-  mkdirSync(logs, { recursive: true, mode: 0o700 });
-  mkdirSync(join(home, 'coordinator'), { recursive: true, mode: 0o700 });
-  for (const part of ['coordinator', 'nats', 'postgres', ...sites.map(({ name }) => name)]) {
-    const file = join(logs, `${part}.log`);
-    if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > largestLog)
-      renameSync(file, `${file}.old`);
-  }
-  return logs;
 }
 
 async function choosePort(settings: Settings, state: HomeState): Promise<number> {

