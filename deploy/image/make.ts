@@ -1,6 +1,6 @@
 /**
- * `npm run images -- FOLDER`: makes a folder each for coordinator, probe and client, from which
- * `docker build` or `podman build` makes an image. Builds the images itself where one of these is
+ * `npm run images -- FOLDER`: makes a folder each for coordinator, probe, client and the whole
+ * service, from which `docker build` or `podman build` makes an image. Builds the images itself where one of these is
  * installed. Node is the package's own; the libraries are this machine's, from Debian or another
  * system with glibc.
  */
@@ -23,12 +23,22 @@ import { promisify } from 'node:util';
 import { bundleDownload } from '../../coordinator/api/bundles.ts';
 import { version } from '../../shared/base/process.ts';
 import { bundleCoordinator } from '../bundle/coordinator.ts';
+import { findPostgresPackage, linkLibraries } from '../local/postgres.ts';
 import { type ImageDependencies, obtainArm64 } from './arm64.ts';
+import { addWhole, obtainNats } from './whole.ts';
 
 const run = promisify(execFile);
 
-export const imageNames = ['coordinator', 'probe', 'client'] as const;
+/** Each with one program. */
+export const partNames = ['coordinator', 'probe', 'client'] as const;
+const whole = 'antipode';
+/** The parts, and the whole service. */
+export const imageNames = [...partNames, whole] as const;
 export type ImageName = (typeof imageNames)[number];
+
+export function tagOf(name: ImageName): string {
+  return `${name === whole ? name : `antipode-${name}`}:${version}`;
+}
 
 /** The user of every image; it exists on no machine. */
 export const imageUser = 65_532;
@@ -45,7 +55,7 @@ export function architecture(): string {
 /** Libraries that resolve names. They are loaded on demand, so no program lists them. */
 const besides = ['libresolv.so.2', 'libnss_dns.so.2', 'libnss_files.so.2'];
 
-const programs: Readonly<Record<ImageName, () => Promise<string>>> = {
+const programs: Readonly<Record<Exclude<ImageName, typeof whole>, () => Promise<string>>> = {
   coordinator: bundleCoordinator,
   probe: () => bundleDownload('antipode-probe.mjs'),
   client: () => bundleDownload('antipode.mjs'),
@@ -57,7 +67,8 @@ export async function makeRoot(
   root: string,
   dependencies?: ImageDependencies,
 ): Promise<void> {
-  const { node, libraries, strip } = dependencies ?? (await ownDependencies());
+  const parts = dependencies ?? (await ownDependencies(name === whole));
+  const { node, libraries, strip } = parts;
   await mkdir(join(root, 'data'), { recursive: true, mode: 0o700 });
   await mkdir(join(root, 'tmp'), { recursive: true });
   await mkdir(join(root, 'etc'), { recursive: true });
@@ -74,15 +85,26 @@ export async function makeRoot(
     join(root, 'etc/passwd'),
     `antipode:x:${imageUser}:${imageUser}::/data:/nologin\n`,
   );
-  await writeFile(join(root, 'antipode.mjs'), await programs[name]());
+  if (name === whole) {
+    const scratch = await mkdtemp(join(tmpdir(), 'antipode-whole-'));
+    await addWhole(root, parts.architecture, await parts.whole(scratch));
+    await rm(scratch, { recursive: true });
+  } else await writeFile(join(root, 'antipode.mjs'), await programs[name]());
   await chmod(join(root, 'tmp'), 0o1777);
   // It was made with access for its maker only, and is the root of everything.
   await chmod(root, 0o755);
 }
 
 /** From this machine, for its own architecture. */
-async function ownDependencies(): Promise<ImageDependencies> {
-  const libraries = await librariesOf(process.execPath);
+async function ownDependencies(isWhole: boolean): Promise<ImageDependencies> {
+  const postgres = isWhole ? findPostgresPackage() : undefined;
+  if (postgres !== undefined) await linkLibraries(postgres);
+  const programs = [
+    process.execPath,
+    ...(postgres === undefined ? [] : [join(postgres, 'native/bin/postgres'), '/bin/sh']),
+  ];
+  const loaded = (await Promise.all(programs.map(librariesOf))).flat();
+  const libraries = [...new Set(loaded)].filter((path) => !path.startsWith(`${postgres}/`));
   const folder = dirname(
     libraries.find((path) => basename(path).startsWith('libc.so')) ?? '/lib/libc.so',
   );
@@ -90,7 +112,17 @@ async function ownDependencies(): Promise<ImageDependencies> {
   // Newer versions of glibc have some of them in libc itself.
   for (const at of [...libraries, ...besides.map((library) => join(folder, library))])
     if (await isThere(at)) found.push({ at, from: await realpath(at) });
-  return { architecture: architecture(), node: process.execPath, libraries: found, strip: 'strip' };
+  return {
+    architecture: architecture(),
+    node: process.execPath,
+    libraries: found,
+    strip: 'strip',
+    whole: async (scratch) => ({
+      postgres: postgres ?? findPostgresPackage(),
+      nats: await obtainNats(process.arch === 'arm64' ? 'arm64' : 'x64', scratch),
+      shell: '/bin/sh',
+    }),
+  };
 }
 
 /** The libraries that a program loads, and their loader, by the paths in the program. */
@@ -146,7 +178,8 @@ export async function makeImage(
       scratch,
       join(folder, `root-${dependencies?.architecture ?? architecture()}.tar`),
     );
-    await copyFile(join(import.meta.dirname, 'Dockerfile'), join(folder, 'Dockerfile'));
+    const recipe = name === whole ? 'Dockerfile.antipode' : 'Dockerfile';
+    await copyFile(join(import.meta.dirname, recipe), join(folder, 'Dockerfile'));
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
@@ -178,7 +211,7 @@ async function main(): Promise<void> {
   for (const name of imageNames) {
     const place = join(folder, name);
     await makeImage(name, place);
-    const tag = `antipode-${name}:${version}`;
+    const tag = tagOf(name);
     if (builder === undefined)
       process.stdout.write(`${place}: docker build --tag ${tag} ${place}\n`);
     else {
@@ -207,7 +240,7 @@ async function makeForArm64(folder: string): Promise<void> {
       const place = join(folder, name);
       await makeImage(name, place, dependencies);
       process.stdout.write(
-        `docker build --platform linux/arm64 --build-arg TARGETARCH=arm64 --tag antipode-${name}:${version}-arm64 ${place}\n`,
+        `docker build --platform linux/arm64 --build-arg TARGETARCH=arm64 --tag ${tagOf(name)}-arm64 ${place}\n`,
       );
     }
   } finally {

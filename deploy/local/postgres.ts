@@ -60,7 +60,7 @@ const linksShape = z.array(z.object({ source: z.string(), target: z.string() }))
  * The package ships its libraries without the links between them; its install script, which we do
  * not run, would make them.
  */
-async function linkLibraries(folder: string): Promise<void> {
+export async function linkLibraries(folder: string): Promise<void> {
   const links = linksShape.parse(
     JSON.parse(await readFile(join(folder, 'native/pg-symlinks.json'), 'utf8')),
   );

@@ -4,8 +4,13 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { bundles } from '../../../deploy/bundle/make.ts';
 import { type ImageDependencies, obtainArm64 } from '../../../deploy/image/arm64.ts';
-import { architecture, imageNames, imageUser, makeImage } from '../../../deploy/image/make.ts';
-import { version } from '../../../shared/base/process.ts';
+import {
+  architecture,
+  imageUser,
+  makeImage,
+  partNames,
+  tagOf,
+} from '../../../deploy/image/make.ts';
 import { mint, mintAuthority } from '../../support/certificates.ts';
 import { type Engine, shared, startEngine } from '../../support/containers.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -209,7 +214,6 @@ afterAll(() => engine?.close());
 
 describe.runIf(engine !== undefined)('as images', () => {
   const built = engine as Engine;
-  const tagOf = (name: string): string => `antipode-${name}:${version}`;
   /** As the compose files have it. */
   const rules = [
     '--read-only',
@@ -227,7 +231,7 @@ describe.runIf(engine !== undefined)('as images', () => {
   let database: TestDatabase;
   beforeAll(async () => {
     database = await createDatabase();
-    for (const name of imageNames) {
+    for (const name of partNames) {
       const place = join(built.folder, 'images', name);
       await makeImage(name, place);
       const said = await built.run(
@@ -243,7 +247,7 @@ describe.runIf(engine !== undefined)('as images', () => {
   });
   afterAll(() => database.drop());
 
-  test.each(imageNames)(
+  test.each(partNames)(
     'that of the %s is of a user without rights, with nothing to write to but /data, and no shell',
     async (name) => {
       const once = (entry: string, ...args: readonly string[]) =>
@@ -299,7 +303,7 @@ describe.runIf(engine !== undefined)('as images', () => {
   /** Megabytes of the wire. */
   const most = { probe: 50, coordinator: 60, client: 50 };
 
-  test.each(imageNames)('that of the %s takes no more of the wire than it may', async (name) => {
+  test.each(partNames)('that of the %s takes no more of the wire than it may', async (name) => {
     await expectSize(tagOf(name), `pushed-${name}`, most[name]);
   });
 
@@ -310,7 +314,7 @@ describe.runIf(engine !== undefined)('as images', () => {
       dependencies = await obtainArm64(scratch).catch((error: unknown) => String(error));
     });
 
-    test.each(imageNames)('that of the %s is built, too', async (name) => {
+    test.each(partNames)('that of the %s is built, too', async (name) => {
       if (typeof dependencies === 'string') {
         process.stderr.write(
           `SKIPPED: what an image for arm64 holds is not to be had: ${dependencies}\n`,
