@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openTab } from '../support/browser.ts';
+import { openAs } from '../support/browser.ts';
 import { storeChecks } from '../support/checks.ts';
 import { type Demo, seedDemo } from '../support/demo.ts';
 import { describeInBrowser } from '../support/in-browser.ts';
@@ -16,11 +16,8 @@ describeInBrowser('the response chart', (browser) => {
   afterAll(() => web.close());
 
   test('says the time and every value under the pointer, and moves by the arrow keys', async () => {
-    const tab = await openTab(browser(), web.url, {
-      cookie: await web.cookieOf('viewer'),
-    });
+    const tab = await openAs(browser(), web, `/monitors/${demo.idOf('Checkout')}`, 'viewer');
     const { page } = tab;
-    await page.goto(`${web.url}/monitors/${demo.idOf('Checkout')}`);
     const plot = page.locator('[data-chart]').first();
     const said = plot.locator('output');
     expect(await said.isVisible()).toBe(false);
@@ -61,11 +58,8 @@ describeInBrowser('the response chart', (browser) => {
     await web.sql`delete from chunks where monitor_key = (
       select key from monitors where id = ${id})`;
     await storeChecks(web.sql, id, checks);
-    const tab = await openTab(browser(), web.url, {
-      cookie: await web.cookieOf('viewer'),
-    });
+    const tab = await openAs(browser(), web, `/monitors/${id}`, 'viewer');
     const { page } = tab;
-    await page.goto(`${web.url}/monitors/${id}`);
     const valuesAt = async (nth: number, key: string) => {
       const plot = page.locator('[data-chart]').nth(nth);
       await plot.press(key);
@@ -83,12 +77,10 @@ describeInBrowser('the response chart', (browser) => {
   });
 
   test('chooses what it shows by the address, and is a table without scripts', async () => {
-    const tab = await openTab(browser(), web.url, {
+    const tab = await openAs(browser(), web, `/monitors/${demo.idOf('Checkout')}`, 'viewer', {
       scripts: false,
-      cookie: await web.cookieOf('viewer'),
     });
     const { page } = tab;
-    await page.goto(`${web.url}/monitors/${demo.idOf('Checkout')}`);
     const drawn = () => page.locator('[data-chart] path[data-name="Asia"]').getAttribute('d');
     const median = await drawn();
     await page.getByRole('link', { name: 'p99', exact: true }).click();

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openTab, type Tab } from '../support/browser.ts';
+import { type Look, openAs, type Tab } from '../support/browser.ts';
 import { type Demo, demoCount, seedDemo } from '../support/demo.ts';
 import { describeInBrowser } from '../support/in-browser.ts';
-import type { Person } from '../support/people.ts';
-import { startWeb, type TestWeb } from '../support/web.ts';
+import { startWeb, type TestWeb, type Who } from '../support/web.ts';
 
 /** How far a touch around the middle of each control still means it. */
 type Reach = { what: string; isHit: boolean; wide: number; high: number };
@@ -46,15 +45,8 @@ describeInBrowser('the dashboard', (browser) => {
   });
   afterAll(() => web.close());
 
-  const open = async (
-    path: string,
-    look: Parameters<typeof openTab>[2] = {},
-    who: Person = web.house.owner,
-  ): Promise<Tab> => {
-    const tab = await openTab(browser(), web.url, { ...look, cookie: await web.cookieOf(who) });
-    await tab.page.goto(`${web.url}${path}`);
-    return tab;
-  };
+  const open = (path: string, look?: Look, who?: Who): Promise<Tab> =>
+    openAs(browser(), web, path, who, look);
   const rows = ({ page }: Tab) => page.locator('#monitor-rows .monitor');
 
   for (const scripts of [true, false]) {
@@ -229,7 +221,7 @@ describeInBrowser('the dashboard', (browser) => {
   });
 
   test('shows a viewer nothing that they may not do', async () => {
-    const tab = await open('/', {}, web.house.viewer);
+    const tab = await open('/', {}, 'viewer');
     expect(await tab.page.getByRole('checkbox').count()).toBe(0);
     expect(await tab.page.getByText('New monitor').count()).toBe(0);
     await tab.close();

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { barriers, openTab, type Tab } from '../support/browser.ts';
+import { barriers, openAs, openTab, type Tab } from '../support/browser.ts';
 import { createTcpProxy } from '../support/connections.ts';
 import { type Demo, seedDemo } from '../support/demo.ts';
 import { describeInBrowser } from '../support/in-browser.ts';
@@ -24,12 +24,8 @@ describeInBrowser('forms', (browser) => {
   });
 
   const open = async (path: string, scripts = true): Promise<Tab> => {
-    const tab = await openTab(browser(), web.url, {
-      scripts,
-      cookie: await web.cookieOf('owner'),
-    });
+    const tab = await openAs(browser(), web, path, 'owner', { scripts });
     tab.page.setDefaultTimeout(10_000);
-    await tab.page.goto(`${web.url}${path}`);
     return tab;
   };
 

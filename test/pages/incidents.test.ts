@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newId } from '../../shared/base/crypto.ts';
-import { barriers, openTab, phone } from '../support/browser.ts';
+import { barriers, openAs, phone } from '../support/browser.ts';
 import { type Demo, seedDemo } from '../support/demo.ts';
 import { describeInBrowser } from '../support/in-browser.ts';
 import { startWeb, type TestWeb } from '../support/web.ts';
@@ -22,10 +22,9 @@ describe('phone', () => {
       [320, 568],
     ] as const)
       test(`${width} px wide says what is down, and is acknowledged, in the first screen, then is handed back`, async () => {
-        const cookie = await web.cookieOf('member');
-        const { page, close } = await openTab(browser(), web.url, { width, cookie });
-        await page.setViewportSize({ width, height });
-        await page.goto(`${web.url}/incidents/${demo.incident}`);
+        const path = `/incidents/${demo.incident}`;
+        const look = { width, height };
+        const { page, close } = await openAs(browser(), web, path, 'member', look);
         const bottomOf = async (name: string): Promise<number> => {
           const box = await page.getByRole('button', { name, exact: true }).boundingBox();
           return box === null ? Number.NaN : box.y + box.height;
@@ -58,13 +57,9 @@ describe('incidents', () => {
 
     for (const scripts of [true, false])
       test(`${scripts ? 'with' : 'without'} scripts: shows the open ones while there are any, and before all others`, async () => {
-        const tab = await openTab(browser(), web.url, {
-          scripts,
-          cookie: await web.cookieOf('owner'),
-        });
+        const tab = await openAs(browser(), web, '/incidents', 'owner', { scripts });
         const { page } = tab;
         const rows = () => page.locator('main tbody tr').allInnerTexts();
-        await page.goto(`${web.url}/incidents`);
         expect(await page.locator('.chips [aria-current="page"]').first().innerText()).toContain(
           'Open',
         );
@@ -103,10 +98,7 @@ describe('incidents', () => {
       const before =
         await web.sql`update incidents set resolved_at = now() where resolved_at is null returning id`;
       expect(before.length).toBeGreaterThan(0);
-      const tab = await openTab(browser(), web.url, {
-        cookie: await web.cookieOf('owner'),
-      });
-      await tab.page.goto(`${web.url}/incidents`);
+      const tab = await openAs(browser(), web, '/incidents');
       expect(await tab.page.locator('.chips [aria-current="page"]').first().innerText()).toBe(
         'All',
       );
@@ -129,12 +121,9 @@ describe('maintenance', () => {
 
     for (const scripts of [true, false])
       test(`${scripts ? 'with scripts: its times follow' : 'without scripts: a button shows'} what is chosen, and then it is planned`, async () => {
-        const tab = await openTab(browser(), web.url, {
-          scripts,
-          cookie: await web.cookieOf('owner'),
-        });
+        const path = `/maintenance/new?monitor=${demo.idOf('Checkout')}`;
+        const tab = await openAs(browser(), web, path, 'owner', { scripts });
         const { page } = tab;
-        await page.goto(`${web.url}/maintenance/new?monitor=${demo.idOf('Checkout')}`);
         await page.getByLabel('Name').fill('Kept while it follows');
         await page.getByLabel('Starts').fill('2030-03-24T02:30');
         await page.getByLabel('Ends').fill('2030-03-24T03:30');
@@ -187,9 +176,7 @@ describe('delivery', () => {
     ];
 
     test('faults are shown on every page: amber while one channel fails, red while none can deliver, and nothing while all can', async () => {
-      const tab = await openTab(browser(), web.url, {
-        cookie: await web.cookieOf('viewer'),
-      });
+      const tab = await openAs(browser(), web, '/', 'viewer');
       const bar = tab.page.locator('#delivery');
       for (const path of everywhere()) {
         await tab.page.goto(`${web.url}${path}`);
@@ -225,11 +212,7 @@ describe('delivery', () => {
       await web.sql`insert into channels (id, organisation_id, kind, name, config, enabled, verified_at, covers, delay_s)
       values (${newId()}, ${web.house.organisation}, 'email', 'owner@shop.example', ${JSON.stringify({ address: 'owner@shop.example' })}, true, now(), 'all', 0)`;
       for (const scripts of [true, false]) {
-        const tab = await openTab(browser(), web.url, {
-          scripts,
-          width: phone,
-          cookie: await web.cookieOf('owner'),
-        });
+        const tab = await openAs(browser(), web, '/', 'owner', { scripts, width: phone });
         const wordsAt = async (path: string, part = 'main') => {
           await tab.page.goto(`${web.url}${path}`);
           return tab.page.locator(part).innerText();
@@ -245,11 +228,8 @@ describe('delivery', () => {
     });
 
     test('faults are not mentioned where mail is set up, nor where nothing could fail yet', async () => {
-      const tab = await openTab(browser(), mailed.url, {
-        cookie: await mailed.cookieOf(mailed.house.owner),
-      });
+      const tab = await openAs(browser(), mailed, '/');
       const bar = tab.page.locator('#delivery');
-      await tab.page.goto(mailed.url);
       expect(await bar.count()).toBe(0);
       await mailed.sql`insert into channels (id, organisation_id, kind, name, config, enabled, verified_at, covers, delay_s)
       values (${newId()}, ${mailed.house.organisation}, 'email', 'owner@shop.example', ${JSON.stringify({ address: 'owner@shop.example' })}, true, now(), 'all', 0)`;

@@ -16,6 +16,7 @@ import {
 import { z } from 'zod';
 import { homeOf, openCache } from '../../deploy/local/home.ts';
 import { projectFolder } from '../../deploy/node/places.mjs';
+import type { TestWeb, Who } from './web.ts';
 
 /** A browser for tests: one that is named, the package's own, or the machine's. */
 
@@ -232,6 +233,19 @@ export const openTab = async (browser: Browser, url: string, look: Look = {}): P
     await session.send('Emulation.setTouchEmulationEnabled', { enabled: hasTouch });
   };
   return { page, complaints, fetched, startAnew, resize, close: () => context.close() };
+};
+
+/** A tab in which somebody is at this path. */
+export const openAs = async (
+  browser: Browser,
+  web: Pick<TestWeb, 'url' | 'cookieOf'>,
+  path: string,
+  as: Who = 'owner',
+  look: Look = {},
+): Promise<Tab> => {
+  const tab = await openTab(browser, web.url, { ...look, cookie: await web.cookieOf(as) });
+  await tab.page.goto(`${web.url}${path}`);
+  return tab;
 };
 
 const axeSource = readFileSync(join(projectFolder, 'node_modules/axe-core/axe.min.js'), 'utf8');

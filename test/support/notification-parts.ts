@@ -43,6 +43,12 @@ type ChannelChanges = {
   readonly kind?: string;
 };
 
+/** Hours of each day, in which a channel is open. */
+export const daily = (from: string, to: string) => ({
+  zone: 'UTC',
+  spans: [{ days: [1, 2, 3, 4, 5, 6, 7], from, to }],
+});
+
 export type Heard = {
   readonly key: string;
   readonly url: string;

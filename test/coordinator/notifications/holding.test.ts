@@ -8,7 +8,7 @@ import {
 } from '../../../coordinator/notifications/queries.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { eventually } from '../../support/eventually.ts';
-import { answered, notificationBench } from '../../support/notification-parts.ts';
+import { answered, daily, notificationBench } from '../../support/notification-parts.ts';
 import { ownDatabase } from '../../support/services.ts';
 
 describe('an alert that is held', async () => {
@@ -24,10 +24,7 @@ describe('an alert that is held', async () => {
 
   test('rule 37: the end of short outages that nobody was told of is not sent because flapping was told before', async () => {
     await bench.channel('chat', {
-      hours: {
-        zone: 'UTC',
-        spans: [{ days: [1, 2, 3, 4, 5, 6, 7], from: '08:00', to: '14:00' }],
-      },
+      hours: daily('08:00', '14:00'),
     });
     const shop = await bench.monitor('Shop');
     const three = async (lastMs = minute) => {

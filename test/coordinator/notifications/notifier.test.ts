@@ -4,7 +4,7 @@ import { writeAcknowledgement } from '../../../coordinator/incidents/queries.ts'
 import { newId } from '../../../shared/base/crypto.ts';
 import { storeChecks } from '../../support/checks.ts';
 import { eventually } from '../../support/eventually.ts';
-import { answered, notificationBench } from '../../support/notification-parts.ts';
+import { answered, daily, notificationBench } from '../../support/notification-parts.ts';
 import { ownDatabase } from '../../support/services.ts';
 
 describe('notifier', async () => {
@@ -115,10 +115,7 @@ describe('notifier', async () => {
     test('rule 36: while all is muted, and outside hours, a "down" is held; what is over by then is dropped', async () => {
       await bench.channel('chat');
       await bench.channel('office', {
-        hours: {
-          zone: 'UTC',
-          spans: [{ days: [1, 2, 3, 4, 5, 6, 7], from: '14:00', to: '17:00' }],
-        },
+        hours: daily('14:00', '17:00'),
       });
       await sql`insert into mutes (id, organisation_id, began_at, until)
       values (${newId()}, ${bench.organisation}, ${new Date(bench.now)}, ${new Date(bench.now + 60 * minute)})`;

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { wantsWarnings } from '../../../coordinator/notifications/kinds/index.ts';
 import { endMute, muteMonitors } from '../../../coordinator/notifications/mute-queries.ts';
 import { newId } from '../../../shared/base/crypto.ts';
-import { notificationBench } from '../../support/notification-parts.ts';
+import { daily, notificationBench } from '../../support/notification-parts.ts';
 import { ownDatabase } from '../../support/services.ts';
 
 describe('rule 44: a warning', async () => {
@@ -134,10 +134,7 @@ describe('rule 44: a warning', async () => {
   test('waits while all is muted, outside hours and in maintenance', async () => {
     await bench.channel('chat');
     await bench.channel('office', {
-      hours: {
-        zone: 'UTC',
-        spans: [{ days: [1, 2, 3, 4, 5, 6, 7], from: '14:00', to: '17:00' }],
-      },
+      hours: daily('14:00', '17:00'),
     });
     await sql`insert into mutes (id, organisation_id, began_at, until)
       values (${newId()}, ${bench.organisation}, ${new Date(bench.now)}, ${new Date(bench.now + 60 * minute)})`;
@@ -154,10 +151,7 @@ describe('rule 44: a warning', async () => {
 
   test('that is held goes to no channel that was turned off meanwhile', async () => {
     const chat = await bench.channel('chat', {
-      hours: {
-        zone: 'UTC',
-        spans: [{ days: [1, 2, 3, 4, 5, 6, 7], from: '14:00', to: '17:00' }],
-      },
+      hours: daily('14:00', '17:00'),
     });
     await bench.warn(await bench.monitor('Shop'));
     await tell();

@@ -1,34 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { Continent } from '../../../shared/base/continents.ts';
-import type { Roster, RosterProbe } from '../../../shared/checks/assignment.ts';
-import { confirmerOf, type Placed, probeOf } from '../../../shared/checks/placement.ts';
-
-const idOf = (number: number): string =>
-  `00000000-0000-4000-8000-${number.toString(16).padStart(12, '0')}`;
-
-const probeIn = (
-  continent: Continent,
-  number: number,
-  more: Partial<RosterProbe> = {},
-): RosterProbe => ({
-  id: idOf(number),
-  name: `probe-${number}`,
-  continent,
-  organisation: null,
-  healthy: true,
-  quarantined: false,
-  ...more,
-});
-
-const rosterOf = (...probes: RosterProbe[]): Roster => ({ epoch: 1, probes });
-
-const monitor = (number: number): Placed => ({
-  monitor: idOf(1_000_000 + number * 7919),
-  interval_ms: 60_000,
-  ordinal: number,
-  continents: null,
-  probe: null,
-});
+import type { Roster } from '../../../shared/checks/assignment.ts';
+import { confirmerOf, probeOf } from '../../../shared/checks/placement.ts';
+import { idOf, placedMonitor, probeIn, rosterOf } from '../../support/rosters.ts';
 
 const europe = probeIn('Europe', 1);
 
@@ -38,8 +11,8 @@ describe('who confirms what a probe saw', () => {
     probeIn('Asia', number, origin_as === undefined ? {} : { origin_as });
   const asked = (roster: Roster, seenBy: string | undefined = seeing.id) =>
     Array.from({ length: 100 }, (_, number) => {
-      const of = confirmerOf(monitor(number), 'Asia', roster, seenBy);
-      return { of: of?.id, usual: probeOf(monitor(number), 'Asia', roster)?.id };
+      const of = confirmerOf(placedMonitor(number), 'Asia', roster, seenBy);
+      return { of: of?.id, usual: probeOf(placedMonitor(number), 'Asia', roster)?.id };
     });
 
   test('is in another autonomous system, where there is a choice', () => {

@@ -15,7 +15,6 @@ import {
   ableToCheck,
   httpsAbilities,
   nextTurn,
-  type Placed,
   placesOf,
   probeOf,
   shareOf,
@@ -23,34 +22,7 @@ import {
 } from '../../../shared/checks/placement.ts';
 import { digestOf } from '../../support/monitors.ts';
 import fc from '../../support/random.ts';
-
-const idOf = (number: number): string =>
-  `00000000-0000-4000-8000-${number.toString(16).padStart(12, '0')}`;
-
-const probeIn = (
-  continent: Continent,
-  number: number,
-  more: Partial<RosterProbe> = {},
-): RosterProbe => ({
-  id: idOf(number),
-  name: `probe-${number}`,
-  continent,
-  organisation: null,
-  healthy: true,
-  quarantined: false,
-  ...more,
-});
-
-const rosterOf = (...probes: RosterProbe[]): Roster => ({ epoch: 1, probes });
-
-const monitor = (number: number, more: Partial<Placed> = {}): Placed => ({
-  monitor: idOf(1_000_000 + number * 7919),
-  interval_ms: 60_000,
-  ordinal: number,
-  continents: null,
-  probe: null,
-  ...more,
-});
+import { idOf, placedMonitor, probeIn, rosterOf } from '../../support/rosters.ts';
 
 describe('placement', () => {
   const europe = probeIn('Europe', 1);
@@ -61,39 +33,39 @@ describe('placement', () => {
   describe('the continents that check a monitor', () => {
     const roster = rosterOf(europe, asia, africa, inside);
     test.each([
-      ['all that have a probe', monitor(1), roster, ['Africa', 'Asia', 'Europe']],
+      ['all that have a probe', placedMonitor(1), roster, ['Africa', 'Asia', 'Europe']],
       [
         'only those that its config allows',
-        monitor(1, { continents: ['Europe', 'Oceania'] }),
+        placedMonitor(1, { continents: ['Europe', 'Oceania'] }),
         roster,
         ['Europe'],
       ],
       [
         'without those whose probe is lost',
-        monitor(1),
+        placedMonitor(1),
         rosterOf(europe, { ...asia, healthy: false }),
         ['Europe'],
       ],
       [
         'without those whose probe is quarantined',
-        monitor(1),
+        placedMonitor(1),
         rosterOf(europe, { ...asia, quarantined: true }),
         ['Europe'],
       ],
-      ['none where only a private probe is', monitor(1), rosterOf(inside), []],
+      ['none where only a private probe is', placedMonitor(1), rosterOf(inside), []],
       [
         'that of its private probe',
-        monitor(1, { probe: inside.id, continents: ['Europe'] }),
+        placedMonitor(1, { probe: inside.id, continents: ['Europe'] }),
         roster,
         ['Asia'],
       ],
       [
         'that of its private probe also while it is lost',
-        monitor(1, { probe: inside.id }),
+        placedMonitor(1, { probe: inside.id }),
         rosterOf({ ...inside, healthy: false }),
         ['Asia'],
       ],
-      ['none for a private probe that is gone', monitor(1, { probe: idOf(5) }), roster, []],
+      ['none for a private probe that is gone', placedMonitor(1, { probe: idOf(5) }), roster, []],
     ])('are %s', (_, placed, of, expected) => {
       expect(placesOf(placed, of)).toEqual(expected);
     });
@@ -110,23 +82,23 @@ describe('placement', () => {
     );
 
     test('is checked only from continents with a probe whose host allows it, by that probe, every interval', () => {
-      expect(placesOf(monitor(1, lan), roster)).toEqual(['Asia']);
+      expect(placesOf(placedMonitor(1, lan), roster)).toEqual(['Asia']);
       for (let number = 1; number < 20; number += 1) {
-        expect(probeOf(monitor(number, lan), 'Asia', roster)?.id).toBe(asia.id);
-        expect(shareOf(monitor(number, lan), asia.id, roster)?.period_ms).toBe(60_000);
+        expect(probeOf(placedMonitor(number, lan), 'Asia', roster)?.id).toBe(asia.id);
+        expect(shareOf(placedMonitor(number, lan), asia.id, roster)?.period_ms).toBe(60_000);
         for (const { id } of [europe, africa, probeIn('Asia', 6)])
-          expect(shareOf(monitor(number, lan), id, roster)).toBeUndefined();
+          expect(shareOf(placedMonitor(number, lan), id, roster)).toBeUndefined();
       }
-      expect(placesOf(monitor(1, { ...lan, continents: ['Europe'] }), roster)).toEqual([]);
+      expect(placesOf(placedMonitor(1, { ...lan, continents: ['Europe'] }), roster)).toEqual([]);
     });
 
     test('is not left to others when its probes are away, and stays with the private probe that its config names', () => {
       expect(
-        placesOf(monitor(1, lan), rosterOf(europe, { ...asia, ...allowed, healthy: false })),
+        placesOf(placedMonitor(1, lan), rosterOf(europe, { ...asia, ...allowed, healthy: false })),
       ).toEqual([]);
-      expect(placesOf(monitor(1, { ...lan, probe: inside.id }), rosterOf(europe, inside))).toEqual([
-        'Asia',
-      ]);
+      expect(
+        placesOf(placedMonitor(1, { ...lan, probe: inside.id }), rosterOf(europe, inside)),
+      ).toEqual(['Asia']);
     });
   });
 
@@ -134,7 +106,7 @@ describe('placement', () => {
     const office = (number: number, more: Partial<RosterProbe> = {}) =>
       probeIn('Europe', number, { organisation: inside.id, ...more });
     const [one, two] = [office(21), office(22)];
-    const many = Array.from({ length: 200 }, (_, at) => monitor(at, { probe: inside.id }));
+    const many = Array.from({ length: 200 }, (_, at) => placedMonitor(at, { probe: inside.id }));
     const checkedBy = (of: Roster) =>
       many.map((each) => of.probes.filter(({ id }) => shareOf(each, id, of)).map(({ id }) => id));
 
@@ -166,14 +138,14 @@ describe('placement', () => {
   describe('the probe of a continent', () => {
     test('is the private one that the config names, and no other there', () => {
       const roster = rosterOf(asia, inside);
-      expect(probeOf(monitor(1, { probe: inside.id }), 'Asia', roster)?.id).toBe(inside.id);
-      expect(probeOf(monitor(1, { probe: inside.id }), 'Europe', roster)).toBeUndefined();
-      expect(probeOf(monitor(1), 'Asia', roster)?.id).toBe(asia.id);
+      expect(probeOf(placedMonitor(1, { probe: inside.id }), 'Asia', roster)?.id).toBe(inside.id);
+      expect(probeOf(placedMonitor(1, { probe: inside.id }), 'Europe', roster)).toBeUndefined();
+      expect(probeOf(placedMonitor(1), 'Asia', roster)?.id).toBe(asia.id);
     });
 
     test('is absent on a continent that the config leaves out', () => {
       expect(
-        probeOf(monitor(1, { continents: ['Asia'] }), 'Europe', rosterOf(europe, asia)),
+        probeOf(placedMonitor(1, { continents: ['Asia'] }), 'Europe', rosterOf(europe, asia)),
       ).toBeUndefined();
     });
 
@@ -181,7 +153,7 @@ describe('placement', () => {
       const roster = rosterOf(...[1, 2, 3, 4].map((number) => probeIn('Europe', number)));
       const shares = new Map<string, number>();
       for (let number = 0; number < 20_000; number += 1) {
-        const id = probeOf(monitor(number), 'Europe', roster)?.id ?? '';
+        const id = probeOf(placedMonitor(number), 'Europe', roster)?.id ?? '';
         shares.set(id, (shares.get(id) ?? 0) + 1);
       }
       expect(shares.size).toBe(4);
@@ -200,7 +172,7 @@ describe('placement', () => {
             const joining = probeIn('Europe', seed + others);
             let moved = 0;
             for (let number = 0; number < 2_000; number += 1) {
-              const placed = monitor(number);
+              const placed = placedMonitor(number);
               const old = probeOf(placed, 'Europe', rosterOf(...before));
               const now = probeOf(placed, 'Europe', rosterOf(...before, joining));
               if (now?.id === old?.id) continue;
@@ -235,8 +207,8 @@ describe('placement', () => {
           fc.shuffledSubarray(some, { minLength: some.length }),
           fc.nat(10_000),
           (shuffled, number) => {
-            expect(probeOf(monitor(number), 'Asia', rosterOf(...shuffled))?.id).toBe(
-              probeOf(monitor(number), 'Asia', rosterOf(...some))?.id,
+            expect(probeOf(placedMonitor(number), 'Asia', rosterOf(...shuffled))?.id).toBe(
+              probeOf(placedMonitor(number), 'Asia', rosterOf(...some))?.id,
             );
           },
         ),
@@ -250,14 +222,14 @@ describe('placement', () => {
         { ...asia, id: second },
       ];
       for (const number of [1, 2, 3]) {
-        expect(probeOf(monitor(number), 'Asia', rosterOf(a, b))).toBe(a);
-        expect(probeOf(monitor(number), 'Asia', rosterOf(b, a))).toBe(a);
+        expect(probeOf(placedMonitor(number), 'Asia', rosterOf(a, b))).toBe(a);
+        expect(probeOf(placedMonitor(number), 'Asia', rosterOf(b, a))).toBe(a);
       }
     });
 
     test('is a probe of each continent that the config allows', () => {
       const roster = rosterOf(europe, asia, africa);
-      const limited = monitor(1, { continents: ['Europe', 'Asia'] });
+      const limited = placedMonitor(1, { continents: ['Europe', 'Asia'] });
       expect(
         (['Europe', 'Asia', 'Africa'] as const).map((place) => probeOf(limited, place, roster)),
       ).toEqual([europe, asia, undefined]);
@@ -281,15 +253,15 @@ describe('placement', () => {
       expect(abilityFor('https', { ...config, ip_family: 'both' })).toBe('both_families');
       expect(abilityFor('https', { ip_family: '6', client_certificate: null })).toBeUndefined();
       expect(abilityFor('dns', config)).toBeUndefined();
-      const placed = monitor(1, { kind: 'https', ability });
+      const placed = placedMonitor(1, { kind: 'https', ability });
       expect(placesOf(placed, roster)).toEqual(['Europe']);
       expect(probeOf(placed, 'Asia', roster)).toBeUndefined();
-      expect(placesOf(monitor(1, { kind: 'https' }), roster)).toEqual(['Asia', 'Europe']);
+      expect(placesOf(placedMonitor(1, { kind: 'https' }), roster)).toEqual(['Asia', 'Europe']);
     });
 
     test('of a kind that not every probe checks belong to those that do', () => {
       const roster = rosterOf({ ...europe, kinds: ['domain'] }, { ...asia, kinds: ['tcp'] });
-      const placed = monitor(1, { kind: 'domain' });
+      const placed = placedMonitor(1, { kind: 'domain' });
       expect(placesOf(placed, roster)).toEqual(['Europe']);
       expect(probeOf(placed, 'Europe', roster)?.id).toBe(europe.id);
       expect(probeOf(placed, 'Asia', roster)).toBeUndefined();
@@ -319,7 +291,7 @@ describe('placement', () => {
           fc.integer({ min: 0, max: 4e12 }),
           (served, of, from) => {
             const roster = rosterOf(...served.map((continent, at) => probeIn(continent, at + 1)));
-            const placed = monitor(0, {
+            const placed = placedMonitor(0, {
               ordinal: of.number,
               interval_ms: of.interval_ms,
               continents: of.allowed,
@@ -350,7 +322,7 @@ describe('placement', () => {
           fc.integer({ min: 1, max: 4 }),
           (number, count) => {
             const phase = (of: number) =>
-              (turns(monitor(number), 'Africa', worldOf(of))?.offset_ms ?? -1) % 60_000;
+              (turns(placedMonitor(number), 'Africa', worldOf(of))?.offset_ms ?? -1) % 60_000;
             expect(phase(count + 1)).toBe(phase(count));
           },
         ),
@@ -358,7 +330,9 @@ describe('placement', () => {
     });
 
     test('are none where a monitor is not checked', () => {
-      expect(turns(monitor(1, { continents: ['Asia'] }), 'Europe', worldOf(5))).toBeUndefined();
+      expect(
+        turns(placedMonitor(1, { continents: ['Asia'] }), 'Europe', worldOf(5)),
+      ).toBeUndefined();
     });
 
     const spreadOf = (
@@ -369,7 +343,11 @@ describe('placement', () => {
       const roster = worldOf(world);
       const seconds = new Int32Array(interval_s * world);
       for (let number = 1; number <= count; number += 1) {
-        const turn = turns(monitor(number, { interval_ms: interval_s * 1_000 }), 'Africa', roster);
+        const turn = turns(
+          placedMonitor(number, { interval_ms: interval_s * 1_000 }),
+          'Africa',
+          roster,
+        );
         const second = Math.floor((turn?.offset_ms ?? -1) / 1_000);
         seconds[second] = (seconds[second] ?? 0) + 1;
       }
@@ -396,7 +374,9 @@ describe('placement', () => {
       const roster = worldOf(1);
       for (let number = 1; number <= 10_000; number += 1) {
         const turn = turns(
-          monitor(number, { interval_ms: (intervals[number % intervals.length] ?? 60) * 1_000 }),
+          placedMonitor(number, {
+            interval_ms: (intervals[number % intervals.length] ?? 60) * 1_000,
+          }),
           'Africa',
           roster,
         );
@@ -417,7 +397,7 @@ describe('placement', () => {
     test('is every turn of its continent that no other probe there takes', () => {
       const roster = rosterOf(europe, other, asia);
       for (let number = 0; number < 200; number += 1) {
-        const placed = monitor(number);
+        const placed = placedMonitor(number);
         const mine = [europe, other]
           .map(({ id }) => shareOf(placed, id, roster))
           .filter((share) => share !== undefined);
@@ -427,9 +407,9 @@ describe('placement', () => {
 
     test('is nothing for a probe that the roster does not name, or calls lost unless nobody else may check it (rule 7)', () => {
       const roster = rosterOf(europe, { ...asia, healthy: false });
-      const own = monitor(1, { continents: ['Asia'] });
-      expect(shareOf(monitor(1), idOf(55), rosterOf(europe))).toBeUndefined();
-      expect(shareOf(monitor(1), asia.id, roster)).toBeUndefined();
+      const own = placedMonitor(1, { continents: ['Asia'] });
+      expect(shareOf(placedMonitor(1), idOf(55), rosterOf(europe))).toBeUndefined();
+      expect(shareOf(placedMonitor(1), asia.id, roster)).toBeUndefined();
       expect(shareOf(own, asia.id, roster)).toEqual(turns(own, 'Asia', rosterOf(asia)));
     });
 
@@ -439,7 +419,7 @@ describe('placement', () => {
       const well = rosterOf(europe, other, asia);
       let shadows = 0;
       for (let number = 0; number < 200; number += 1) {
-        const placed = monitor(number);
+        const placed = placedMonitor(number);
         expect(shareOf(placed, europe.id, roster)).toEqual(shareOf(placed, europe.id, well));
         expect(shareOf(placed, other.id, roster)).toEqual(turns(placed, 'Europe', roster));
         if (shareOf(placed, europe.id, roster)) shadows += 1;
@@ -453,9 +433,9 @@ describe('placement', () => {
         { ...other, quarantined: true },
       ];
       for (let number = 0; number < 20; number += 1) {
-        const alone = turns(monitor(number), 'Europe', rosterOf(europe, asia));
-        expect(shareOf(monitor(number), one.id, rosterOf(one, two, asia))).toEqual(alone);
-        expect(shareOf(monitor(number), two.id, rosterOf(one, two, asia))).toEqual(alone);
+        const alone = turns(placedMonitor(number), 'Europe', rosterOf(europe, asia));
+        expect(shareOf(placedMonitor(number), one.id, rosterOf(one, two, asia))).toEqual(alone);
+        expect(shareOf(placedMonitor(number), two.id, rosterOf(one, two, asia))).toEqual(alone);
       }
     });
   });
@@ -563,7 +543,7 @@ describe('chosen places', () => {
   const spare = probeIn('Europe', 101, { organisation: officeId });
   const cluster = probeIn('Asia', 200, { organisation: clusterId });
   const roster = rosterOf(frankfurt, paris, tokyo, office, spare, cluster);
-  const choosing = (...places: string[]) => monitor(5, { places });
+  const choosing = (...places: string[]) => placedMonitor(5, { places });
   const lost = { healthy: false };
 
   test.each<[string, string[], Roster, string[]]>([
