@@ -47,7 +47,7 @@ const home = await lookup(hostname(), 4)
  * A probe that holds something else than the database wants it to: presence tells, and it is
  * mended.
  */
-describe('a probe', () => {
+describe.concurrent('a probe', () => {
   let network: Network;
   let bus: Bus;
 
@@ -160,7 +160,7 @@ describe('a probe', () => {
  * A probe that was away for longer than a tombstone lies on the bus: nothing there tells it any
  * more what was deleted meanwhile.
  */
-describe('a probe that comes back after deletion markers were removed from the bus', () => {
+describe.concurrent('a probe that comes back after deletion markers were removed from the bus', () => {
   let network: Network;
   let bus: Bus;
 
