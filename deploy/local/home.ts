@@ -293,6 +293,8 @@ export const madeShape = z.object({
   organisation: z.string().optional(),
   owner: z.object({ email: z.string(), password: z.string() }).optional(),
   apiToken: z.string().optional(),
+  /** Whether its demo was monitored once: what was deleted since stays deleted. */
+  demo: z.boolean().optional(),
   /** The credentials of each probe. */
   probes: z.record(z.string(), z.string()),
 });
@@ -310,6 +312,7 @@ export const stateShape = z.object({
       postgres: z.number(),
       nats: z.number(),
       websocket: z.number(),
+      demo: z.number(),
       ears: z.record(z.string(), z.number()),
     })
     .partial(),
@@ -422,6 +425,7 @@ const variables = z.object({
   SECRET_KEY_PREVIOUS: z.string().min(32, 'must have at least 32 characters').optional(),
   PROBE_ALLOW_CIDRS: z.string().optional(),
   SIGN_UP: z.enum(['open', 'invited']).default('invited'),
+  ANTIPODE_DEMO: z.enum(['0', '1']).default('0'),
   ANTIPODE_PLACES: z.coerce
     .number()
     .int('must be a whole number')
@@ -448,6 +452,8 @@ export type Settings = {
   readonly secretKey: string | undefined;
   readonly previousKey: string | undefined;
   readonly isSignUpOpen: boolean;
+  /** Whether it has targets that fail on demand. */
+  readonly hasDemo: boolean;
   /** At how many places it has a probe of its own. */
   readonly places: number;
   /** What its probes may reach beyond public addresses; undefined: the user's own networks. */
@@ -477,6 +483,7 @@ export function readSettings(environment: Readonly<Record<string, string | undef
     secretKey: read.SECRET_KEY,
     previousKey: read.SECRET_KEY_PREVIOUS,
     isSignUpOpen,
+    hasDemo: read.ANTIPODE_DEMO === '1',
     places: read.ANTIPODE_PLACES,
     // Where anyone may sign up, another user's check could read the internal network.
     allowCidrs: read.PROBE_ALLOW_CIDRS ?? (isSignUpOpen ? '' : undefined),

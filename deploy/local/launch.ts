@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { ConfigurationFault } from '../../shared/base/env.ts';
 import { busPath } from '../../shared/bus/websocket.ts';
 import { typed } from '../node/layout.mjs';
+import { demoPath, demoTargets } from './demo.ts';
 import {
   commandOf,
   environmentFile,
@@ -109,6 +110,8 @@ type Started = {
   readonly network: Network;
   readonly services: LocalServices;
   readonly sites: readonly Site[];
+  /** The port of targets that fail on demand. */
+  readonly demo: number | null;
 };
 
 async function startAll({
@@ -164,14 +167,14 @@ async function startAll({
   const common = inherited(environment, cache);
   const startNode = (
     name: string,
-    program: 'coordinator' | 'probe',
+    program: readonly string[],
     env: Readonly<Record<string, string>>,
   ): void => {
     const log = join(logs, `${name}.log`);
     const command = {
       name,
       file: process.execPath,
-      args: [...frugal, ...commandOf(program)],
+      args: [...frugal, ...program],
       cwd: projectFolder,
       env,
       stopSignal: 'SIGTERM',
@@ -181,7 +184,7 @@ async function startAll({
     processes.start(command).catch(() => undefined);
   };
   const startCoordinator = (): void =>
-    startNode('coordinator', 'coordinator', { ...common, ...ours });
+    startNode('coordinator', commandOf('coordinator'), { ...common, ...ours });
   // It takes longest, so it starts at once on a database that is certainly ours. A refused start
   // must not touch the user's own database.
   const isOwnDatabase = settings.databaseUrl !== undefined;
@@ -199,6 +202,14 @@ async function startAll({
       keepState(home, state);
     },
   );
+  const demo = settings.hasDemo ? await freePort(state.ports.demo, 9000) : null;
+  if (demo !== null) {
+    Object.assign(state.ports, { demo });
+    const place = `${settings.host.includes(':') ? `[${settings.host}]` : settings.host}:${demo}`;
+    startNode('demo', [...commandOf('start'), 'demo', place], common);
+    // Before anybody checks them.
+    while (!stop.aborted && !(await isDemoReady(demo))) await pause(20);
+  }
   if (!stop.aborted) {
     if (isOwnDatabase) startCoordinator();
     if (settings.allowCidrs === '')
@@ -221,13 +232,44 @@ async function startAll({
       mkdirSync(join(home, 'probes', name), { recursive: true, mode: 0o700 });
       startNode(
         name,
-        'probe',
+        commandOf('probe'),
         probeEnvironment(common, { ...seat, allowCidrs: settings.allowCidrs }),
       );
     }
     await awaitNetwork(direct, here, stop, say);
   }
-  return { base, signInUrl, network, services, sites: here };
+  if (demo !== null && !stop.aborted && known.demo !== true) {
+    await watchDemo(direct, network.apiToken, demo);
+    state.made[key] = { ...state.made[key], probes: network.probes, demo: true };
+    keepState(home, state);
+  }
+  return { base, signInUrl, network, services, sites: here, demo };
+}
+
+async function isDemoReady(port: number): Promise<boolean> {
+  return fetch(`http://127.0.0.1:${port}/`).then(
+    ({ ok }) => ok,
+    () => false, // It does not listen yet.
+  );
+}
+
+/** Has its targets monitored, in the organisation of this start. */
+async function watchDemo(base: string, token: string, port: number): Promise<void> {
+  const answers = demoTargets.map((target) =>
+    fetch(`${base}/api/v1/monitors`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        name: target,
+        type: 'https',
+        target: `http://127.0.0.1:${port}${demoPath(target)}`,
+        interval_s: 10,
+        external_id: `demo${demoPath(target)}`,
+      }),
+    }),
+  );
+  for (const answer of await Promise.all(answers))
+    if (!answer.ok) throw new Error(`the demo cannot be monitored: ${await answer.text()}`);
 }
 
 /**
@@ -380,14 +422,22 @@ function describe(
   };
 }
 
-function readyText({ base, signInUrl, network }: Started, file: string, tookMs: number): string {
+function readyText(
+  { base, signInUrl, network, demo }: Started,
+  file: string,
+  tookMs: number,
+): string {
+  const broken =
+    demo === null
+      ? ''
+      : `\n  demo    ${Object.assign(new URL(base), { protocol: 'http', port: demo }).href}\n          services to break, which are monitored`;
   return `ready after ${(tookMs / 1000).toFixed(1)} s
 
   enter   ${signInUrl}
           signs you in, once
   API     ${base}/api/v1
   token   ${network.apiToken}
-  docs    ${base}/docs
+  docs    ${base}/docs${broken}
   try     in a second terminal, here; the outage is confirmed within seconds of the second line:
           node -e "require('http').createServer((_, answer) => answer.end('up')).listen(9123)" &
           ${typed} monitors create --type https --target http://127.0.0.1:9123/ --name Demo --interval-s 10

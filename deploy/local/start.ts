@@ -2,10 +2,12 @@
  * `npm start` and, with a word, `antipode backup FILE` and `antipode restore FILE`, where `-` is
  * standard output or input.
  */
+import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { returnMemoryOfStart } from '../../shared/base/process.ts';
 import { backUp, restore } from './backup.ts';
+import { serveDemo } from './demo.ts';
 import { launch } from './launch.ts';
 
 const usage = `npm start takes nothing: what it does is chosen by variables such as PORT and ANTIPODE_HOME, which deploy/GUIDE.md lists
@@ -21,6 +23,7 @@ const say = (line: string): boolean => saying.write(`${line}\n`);
 
 try {
   if (word === undefined) await serve();
+  else if (word === 'demo') await demo(file);
   else if (word === 'backup' && file !== undefined) await writeTo(file);
   else if (word === 'restore' && file !== undefined) {
     await restore(process.env, file === '-' ? process.stdin : createReadStream(file), say);
@@ -48,6 +51,13 @@ async function serve(): Promise<void> {
   // A closed terminal must not end the launcher before it has stopped its services.
   process.stdout.on('error', () => stop.abort());
   await launch(process.env, stop.signal, say);
+}
+
+/** The launcher starts it, and ends it. */
+async function demo(place: string | undefined): Promise<void> {
+  const { hostname, port } = new URL(`http://${place}`);
+  await serveDemo(hostname.replace(/^\[|\]$/g, ''), Number(port));
+  await once(process, 'SIGTERM');
 }
 
 /** A file that is not whole must not look like a backup. */

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
 import { packageFiles, packPackage, programFolder } from '../../deploy/bundle/package.ts';
 import { projectFolder } from '../../deploy/node/places.mjs';
 import { eventually } from '../support/eventually.ts';
@@ -13,6 +14,10 @@ import { hasBinaries } from '../support/services.ts';
 import { createHome, removeHome, type Service, startService, stopService } from './service.ts';
 
 /** The package, as npm lays it below node_modules, with nothing of the checkout but Node and Postgres. */
+
+const listShape = z.object({
+  items: z.array(z.object({ name: z.string(), status: z.string() })),
+});
 
 let folder: string;
 let place: string;
@@ -55,7 +60,7 @@ test.runIf(hasBinaries())(
     let service: Service | undefined;
     onTestFinished(async () => void (service && (await stopService(service))));
     const begin = (places: string): Service =>
-      startService(home, undefined, { ANTIPODE_PLACES: places }, [
+      startService(home, undefined, { ANTIPODE_PLACES: places, ANTIPODE_DEMO: '1' }, [
         join(place, 'deploy/node/antipode.mjs'),
       ]);
 
@@ -85,6 +90,16 @@ test.runIf(hasBinaries())(
       const bytes = await (await fetch(`${base}/downloads/${name}`)).bytes();
       expect(createHash('sha256').update(bytes).digest('hex')).toBe(sum);
     }
+    const [, demo = ''] = /demo +(\S+)/.exec(said()) ?? [];
+    expect(await (await fetch(`${demo}shop`)).text()).toBe('Shop is up.\n');
+    await fetch(`${demo}shop?way=error`, { method: 'POST' });
+    expect((await fetch(`${demo}shop`)).status).toBe(503);
+    await eventually(async () => {
+      const { out } = await typed('monitors', 'list', '--json');
+      const { items } = listShape.parse(JSON.parse(out));
+      return items.some(({ name, status }) => name === 'Shop' && status === 'down');
+    }, 60_000);
+
     const monitor = ['--type', 'https', '--target', `${base}/health`, '--name', 'Kept'];
     expect(await typed('monitors', 'create', ...monitor)).toMatchObject({ code: 0 });
     const kept = join(folder, 'antipode.backup');
