@@ -3,7 +3,7 @@
  * a button for each way to fail. With `ANTIPODE_DEMO=1` they run beside the service and are
  * monitored.
  */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { z } from 'zod';
 
 export const demoTargets = ['Shop', 'API', 'Sign-in'] as const;
@@ -25,6 +25,7 @@ export function demoPath(target: Target): string {
 /** Settles when it listens. */
 export async function serveDemo(host: string, port: number): Promise<void> {
   const now = new Map<Target, Way>(demoTargets.map((target) => [target, 'fine']));
+  const { createServer } = await import('node:http');
   const server = createServer((request, response) => answer(now, request, response));
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(port, host, resolve);
