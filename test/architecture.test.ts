@@ -486,6 +486,7 @@ describe('the tree', () => {
       '.gitignore',
       '.editorconfig',
       '.git',
+      'changes',
       '.github',
       '.ci',
       'node_modules',

@@ -1,0 +1,69 @@
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { projectFolder } from '../../deploy/node/places.mjs';
+import { changeFiles, joinChanges, notesOf, readChange } from '../../deploy/release/notes.ts';
+import { version } from '../../shared/base/process.ts';
+
+/** What a release says of itself, from the files that its changes brought. */
+
+describe('the notes of a version', () => {
+  const before = '# Changes\n\nThe newest first.\n\n## 1.1.0\n\n- A ping.\n\n## 1.1.0-rc\n\nOld.\n';
+
+  async function checkout(changes: Readonly<Record<string, string>>): Promise<string> {
+    const root = await mkdtemp(join(tmpdir(), 'antipode-notes-'));
+    await mkdir(join(root, 'deploy'));
+    await mkdir(join(root, 'changes'));
+    await writeFile(join(root, 'deploy/CHANGELOG.md'), before);
+    for (const [name, text] of Object.entries(changes))
+      await writeFile(join(root, 'changes', name), text);
+    return root;
+  }
+
+  test('are its changes, joined by kind and name, and those of no other version', async ({
+    onTestFinished,
+  }) => {
+    const root = await checkout({
+      'z-names.md': 'Added\n\nNames may be\nlong.\n',
+      'a-slow-start.md': 'Fixed\n\nA start is quick.\n',
+      'b-tokens.md': 'Security\n\nTokens end.\n',
+      'c-colours.md': 'Added\n\nColours.\n',
+    });
+    onTestFinished(() => rm(root, { recursive: true }));
+    await expect(notesOf(root, '1.1.0')).rejects.toThrow(/not in CHANGELOG.md yet: a-slow-start/);
+    await joinChanges(root, '1.2.0');
+    const section =
+      '### Security\n\n- Tokens end.\n\n### Added\n\n- Colours.\n- Names may be\n  long.\n\n### Fixed\n\n- A start is quick.\n';
+    const [head, rest] = before.split(/(?=## 1\.1\.0\n)/);
+    expect(await readFile(join(root, 'deploy/CHANGELOG.md'), 'utf8')).toBe(
+      `${head}## 1.2.0\n\n${section}\n${rest}`,
+    );
+    expect(existsSync(join(root, 'changes'))).toBe(false);
+    expect(await notesOf(root, '1.2.0')).toBe(section);
+    expect(await notesOf(root, '1.1.0')).toBe('- A ping.\n');
+    expect(await notesOf(root, '1.1.0-rc')).toBe('Old.\n');
+    await expect(notesOf(root, '1.1')).rejects.toThrow(/no section of 1\.1/);
+    await expect(joinChanges(root, '1.3.0')).rejects.toThrow(/nothing lies below/);
+    await expect(joinChanges(root, '1.2.0')).rejects.toThrow(/raise the version/);
+  });
+
+  test('are there for the version that this is, or its changes have the form', async () => {
+    const files = await changeFiles(projectFolder);
+    for (const [name, text] of files) expect(readChange(name, text).text).not.toBe('');
+    if (files.size === 0) expect(await notesOf(projectFolder, version)).toContain('- ');
+  });
+
+  test.each([
+    ['Names.md', 'Added\n\nNames.\n', 'lower case'],
+    ['names.md', 'Feature\n\nNames.\n', 'begins with one of'],
+    ['names.md', 'Added\nNames.\n', 'empty line'],
+    ['names.md', 'Added\n\n', 'empty line'],
+    ['names.md', 'Added\n\n## Names\n', 'without lists, titles'],
+    ['names.md', `Added\n\n${'Names.\n'.repeat(13)}`, 'at most 12 lines'],
+  ])('a change in %s that begins %j is refused: %s', (name, text, fault) => {
+    expect(() => readChange(name, text)).toThrow(`changes/${name}: `);
+    expect(() => readChange(name, text)).toThrow(fault);
+  });
+});
