@@ -1,6 +1,8 @@
+import { z } from 'zod';
 import { ConfigurationFault } from '../shared/base/env.ts';
 import { keepHeapSmall } from '../shared/base/process.ts';
 import { useSystemZones } from '../shared/zones/system.ts';
+import type { ProbeApp } from './app.ts';
 
 /** Before anything else: the process may restart. */
 export function haveNewestZones(): Promise<void> {
@@ -42,8 +44,19 @@ const sentenceOf = {
     'for an hour the bus has refused the credentials of this probe: it was revoked, or was given newer credentials, or the bus lost its accounts. It stops.',
 } as const;
 
+const seats = z.array(z.record(z.string(), z.string())).min(1);
+
 /**
- * A probe as a process. SIGTERM, SIGINT, or a later process of the same probe end it once its
+ * What each probe of this process is told: one, or as many as PROBE_SEATS says in JSON, each with
+ * what it has besides.
+ */
+function seatsOf({ PROBE_SEATS: text, ...environment }: NodeJS.ProcessEnv): NodeJS.ProcessEnv[] {
+  if (!text) return [environment];
+  return seats.parse(JSON.parse(text)).map((seat) => ({ ...environment, ...seat }));
+}
+
+/**
+ * A probe as a process, or the several of a small house. SIGTERM, SIGINT, or a later process of the same probe end it once its
  * checks are reported and its results are on disk. It then exits with 0, so a supervisor that
  * restarts failed processes does not restart it. SIGUSR1 does the same and exits with 75: then it does,
  * and the next process is of a program that was replaced meanwhile. One that was revoked exits with
@@ -57,14 +70,15 @@ export async function runProbe(): Promise<void> {
       import('./app.ts'),
       import('./config.ts'),
     ]);
-    const config = readConfig(process.env);
+    const configs = seatsOf(process.env).map(readConfig);
     await useProxy(process.env);
-    const app = await createProbe(config);
+    const apps = new Set(await Promise.all(configs.map((config) => createProbe(config))));
+    const ending: Promise<void>[] = [];
     let isStopping = false;
     const stop = (exit = 0): void => {
       if (isStopping) return;
       isStopping = true;
-      app.close().then(
+      Promise.all([...ending, ...[...apps].map((app) => app.close())]).then(
         () => process.exit(exit),
         (error: unknown) => {
           tell(error);
@@ -72,11 +86,21 @@ export async function runProbe(): Promise<void> {
         },
       );
     };
-    void app.displaced.then(() => stop());
-    void app.accessLost.then((how) => {
-      process.stderr.write(`antipode-probe: ${sentenceOf[how]}\n`);
-      stop(exitOf[how]);
-    });
+    /** The process ends with its last probe. */
+    const end = (app: ProbeApp, exit: number): void => {
+      if (apps.size === 1) stop(exit);
+      else if (!isStopping) {
+        apps.delete(app);
+        ending.push(app.close());
+      }
+    };
+    for (const app of apps) {
+      void app.displaced.then(() => end(app, 0));
+      void app.accessLost.then((how) => {
+        process.stderr.write(`antipode-probe: ${sentenceOf[how]}\n`);
+        end(app, exitOf[how]);
+      });
+    }
     // No one knows what still works: it stops, and what runs it starts a new one.
     for (const event of ['uncaughtException', 'unhandledRejection'] as const)
       process.on(event, (error: unknown) => {

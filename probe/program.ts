@@ -113,8 +113,9 @@ async function run(folder: string, flags: Line['flags']): Promise<void> {
     PROBE_CREDENTIALS_FILE: file,
     PROBE_IDENTITY: text,
     PROBE_IDENTITY_FILE: path,
+    PROBE_SEATS: seats,
   } = process.env;
-  const isNamed = [word, file, text, path].some((each) => each !== undefined && each !== '');
+  const isNamed = [word, file, text, path, seats].some((each) => each !== undefined && each !== '');
   if (!isNamed) {
     const own = identityIn(folder);
     if (!isJoined(own)) {

@@ -214,13 +214,17 @@ export type ProbeSeat = {
   readonly credentials: string;
   readonly natsUrl: string;
   readonly receiverPort: number;
-  readonly allowCidrs: string | undefined;
 };
 
 /** How to connect to the user's own bus; probes get these under other names. */
 const entrance = ['NATS_CA', 'NATS_CA_FILE'] as const;
 
-export function probeEnvironment(common: ProcessEnvironment, seat: ProbeSeat): ProcessEnvironment {
+/** Of the process of all probes here: what they share, and in PROBE_SEATS what each has besides. */
+export function probesEnvironment(
+  common: ProcessEnvironment,
+  seats: readonly ProbeSeat[],
+  allowCidrs: string | undefined,
+): ProcessEnvironment {
   return {
     ...common,
     ...Object.fromEntries(
@@ -228,14 +232,18 @@ export function probeEnvironment(common: ProcessEnvironment, seat: ProbeSeat): P
         common[name] === undefined ? [] : [[`PROBE_${name}`, common[name]]],
       ),
     ),
-    PROBE_CREDENTIALS: seat.credentials,
-    // The embedded bus may have another port than when the probe was made.
-    PROBE_NATS_URL: seat.natsUrl,
-    PROBE_DATA_DIR: join(seat.home, 'probes', seat.name),
     // They run on their owner's machine.
-    PROBE_ALLOW_CIDRS: seat.allowCidrs ?? ownNetworks,
+    PROBE_ALLOW_CIDRS: allowCidrs ?? ownNetworks,
     PROBE_PING_HOST: '127.0.0.1',
-    PROBE_PING_PORT: String(seat.receiverPort),
+    PROBE_SEATS: JSON.stringify(
+      seats.map(({ home, name, credentials, natsUrl, receiverPort }) => ({
+        PROBE_CREDENTIALS: credentials,
+        // The embedded bus may have another port than when the probe was made.
+        PROBE_NATS_URL: natsUrl,
+        PROBE_DATA_DIR: join(home, 'probes', name),
+        PROBE_PING_PORT: String(receiverPort),
+      })),
+    ),
   };
 }
 
@@ -341,7 +349,7 @@ export function openState(home: string, now: number): HomeState {
 export function openLogs(home: string): string {
   const logs = join(home, 'logs');
   mkdirSync(logs, { recursive: true, mode: 0o700 });
-  for (const part of ['coordinator', 'nats', 'postgres', ...sites.map(({ name }) => name)]) {
+  for (const part of ['coordinator', 'nats', 'postgres', 'probes']) {
     const file = join(logs, `${part}.log`);
     if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > largestLog)
       renameSync(file, `${file}.old`);

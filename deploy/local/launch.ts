@@ -23,7 +23,7 @@ import {
   openHome,
   openLogs,
   openState,
-  probeEnvironment,
+  probesEnvironment,
   projectFolder,
   readJson,
   readSettings,
@@ -44,8 +44,8 @@ type Say = (line: string) => void;
 const readyWithinMs = 60_000;
 
 /**
- * `npm start`: every service as a process of its own, kept running until it is told to stop. A
- * start that fails stops what it had begun.
+ * `npm start`: every service as a process of its own, the probes in one, kept running until it is
+ * told to stop. A start that fails stops what it had begun.
  * @throws the error of a failed start, in words for the user.
  */
 export async function launch(environment: Environment, stop: AbortSignal, say: Say): Promise<void> {
@@ -216,26 +216,19 @@ async function startAll({
       say(
         'anyone may sign up here (SIGN_UP=open): checks reach public addresses only; PROBE_ALLOW_CIDRS opens more',
       );
-    for (const [name, receiverPort] of receivers) {
+    const seats = [...receivers].map(([name, receiverPort]) => {
       const credentials = network.probes[name];
       if (credentials === undefined) throw new Error(`${name} has no credentials`);
-      const seat = {
-        home,
-        name,
-        credentials,
-        natsUrl:
-          services.websocket === undefined
-            ? services.bus.NATS_URL
-            : `${direct.replace('http', 'ws')}${busPath}`,
-        receiverPort,
-      };
       mkdirSync(join(home, 'probes', name), { recursive: true, mode: 0o700 });
-      startNode(
-        name,
-        commandOf('probe'),
-        probeEnvironment(common, { ...seat, allowCidrs: settings.allowCidrs }),
-      );
-    }
+      const natsUrl =
+        services.websocket === undefined
+          ? services.bus.NATS_URL
+          : `${direct.replace('http', 'ws')}${busPath}`;
+      return { home, name, credentials, natsUrl, receiverPort };
+    });
+    // They share a process: each of its own would take half as much again, and on one machine they
+    // have their network and its power in common anyway.
+    startNode('probes', commandOf('probe'), probesEnvironment(common, seats, settings.allowCidrs));
     await awaitNetwork(direct, here, stop, say);
   }
   if (demo !== null && !stop.aborted && known.demo !== true) {
@@ -417,7 +410,7 @@ function describe(
       coordinator: pid('coordinator'),
       nats: pid('nats'),
       postgres: pid('postgres'),
-      probes: Object.fromEntries(here.map(({ name }) => [name, pid(name)])),
+      probes: Object.fromEntries(here.map(({ name }) => [name, pid('probes')])),
     },
   };
 }

@@ -34,19 +34,22 @@ describe('the probe process', () => {
   let target: string;
   let child: ChildProcess | undefined;
 
+  const credentialsAt = ({ probe, credentials }: BusOfProbe): string =>
+    printProbeCredentials({
+      probe: probe.id,
+      name: probe.name,
+      continent: probe.continent,
+      organisation: null,
+      nats_url: 'nats://127.0.0.1:1',
+      nats_credentials: credentials,
+      signing_keys: [...signingKeys],
+    });
+
   const start = async (
     stderr: 'inherit' | 'pipe' = 'inherit',
     ...flags: readonly string[]
   ): Promise<ChildProcess> => {
-    const word = printProbeCredentials({
-      probe: wire.probe.id,
-      name: wire.probe.name,
-      continent: wire.probe.continent,
-      organisation: null,
-      nats_url: 'nats://127.0.0.1:1',
-      nats_credentials: wire.credentials,
-      signing_keys: [...signingKeys],
-    });
+    const word = credentialsAt(wire);
     const file = join(folder, 'credentials');
     await writeFile(file, `${word}\n`);
     const env = {
@@ -158,6 +161,38 @@ describe('the probe process', () => {
     await ended(running);
     expect(running.exitCode).toBe(22);
     expect(said).toContain('antipode-probe: the credentials of this probe were revoked');
+  });
+
+  test('of several in one process one that is revoked ends alone, and the others go on until they are stopped', async ({
+    onTestFinished,
+  }) => {
+    const other = await createBusOfProbe();
+    onTestFinished(other.close);
+    const its = startSmallCoordinator(other);
+    onTestFinished(its.stop);
+    const seats = [wire, other].map((at, nth) => ({
+      PROBE_CREDENTIALS: credentialsAt(at),
+      PROBE_DATA_DIR: join(folder, `data-${nth}`),
+      PROBE_NATS_URL: at.proxy.url,
+    }));
+    const running = spawn(process.execPath, [main], {
+      env: { PROBE_SEATS: JSON.stringify(seats), LOG_LEVEL: 'warn' },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    child = running;
+    let said = '';
+    running.stderr.on('data', (data: Buffer) => {
+      said += data.toString();
+    });
+    await expect.poll(() => coordinator.presences.length, waitFor).toBeGreaterThan(0);
+    await wire.revoke();
+    await expect.poll(() => said, waitFor).toContain('the credentials of this probe were revoked');
+    const heard = its.presences.length;
+    await expect.poll(() => its.presences.length, waitFor).toBeGreaterThan(heard + 1);
+    expect(running.exitCode).toBeNull();
+    running.kill('SIGTERM');
+    await ended(running);
+    expect(running.exitCode).toBe(0);
   });
 
   test('refuses a folder that another process is using, or that is another probe’s, or that cannot be, in words', async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import {
   busEnvironment,
-  probeEnvironment,
+  probesEnvironment,
   readSettings,
   signUpEnvironment,
 } from '../../../deploy/local/home.ts';
@@ -134,7 +134,7 @@ test('with open sign-up, probes on this machine reach public addresses only, unl
     receiverPort: 1,
   };
   const allowed = (set: Record<string, string>): string | undefined =>
-    probeEnvironment(set, { ...seat, allowCidrs: readSettings(set).allowCidrs }).PROBE_ALLOW_CIDRS;
+    probesEnvironment(set, [seat], readSettings(set).allowCidrs).PROBE_ALLOW_CIDRS;
   expect(allowed({})).toContain('127.0.0.0/8');
   expect(allowed({ SIGN_UP: 'open' })).toBe('');
 });

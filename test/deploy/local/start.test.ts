@@ -123,9 +123,7 @@ describe.runIf(hasBinaries())('npm start', { timeout: 150_000 }, () => {
     postgres: ({ pids }) => pids.postgres,
     nats: ({ pids }) => pids.nats,
     coordinator: ({ pids }) => pids.coordinator,
-    Frankfurt: ({ pids }) => pids.probes.Frankfurt,
-    Virginia: ({ pids }) => pids.probes.Virginia,
-    Singapore: ({ pids }) => pids.probes.Singapore,
+    probes: ({ pids }) => pids.probes.Frankfurt,
   };
 
   const heals = async (
