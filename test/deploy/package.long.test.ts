@@ -61,6 +61,7 @@ test.runIf(hasBinaries())(
     onTestFinished(async () => void (service && (await stopService(service))));
     const begin = (places: string): Service =>
       startService(home, undefined, { ANTIPODE_PLACES: places, ANTIPODE_DEMO: '1' }, [
+        process.execPath,
         join(place, 'deploy/node/antipode.mjs'),
       ]);
 

@@ -20,7 +20,10 @@ import { obtainNatsServer } from '../../deploy/local/nats.ts';
 import { signal } from '../../deploy/local/processes.ts';
 import { eventually } from '../support/eventually.ts';
 
-const startFile = join(import.meta.dirname, '../../deploy/local/start.ts');
+export const startCommand = [
+  process.execPath,
+  join(import.meta.dirname, '../../deploy/local/start.ts'),
+] as const;
 
 /**
  * Exactly what is promised: nothing is missing, and nothing is there that a reader would have to
@@ -82,7 +85,7 @@ export const startService = (
   home: string,
   person?: Person,
   more: Readonly<Record<string, string>> = {},
-  program: readonly string[] = [startFile],
+  [file, ...words]: readonly [string, ...string[]] = startCommand,
 ): Service => {
   const env = {
     ...more,
@@ -92,7 +95,7 @@ export const startService = (
     ANTIPODE_CACHE: join(home, 'cache'),
     PORT: '0',
   };
-  const launcher = spawn(process.execPath, program, {
+  const launcher = spawn(file, words, {
     env,
     cwd: '/',
     stdio: ['ignore', 'pipe', 'pipe'],
