@@ -239,7 +239,7 @@ export function createPresence(options: {
       const watch = (): void => {
         if (heard && ((!saidHandedOver && dependencies.handedOver()) || mustHurry())) tick();
       };
-      watcher = atSharedTick(watchMs, watch, { clock });
+      watcher = atSharedTick(watchMs, watch);
       tick();
     },
     leave: async () => {

@@ -464,7 +464,7 @@ export function createPingIntake(dependencies: PingIntakeDependencies): PingInta
     });
     return catchingUp;
   };
-  const ticks = atSharedTick(catchUpEveryMs, () => void catchUp(), { clock });
+  const ticks = atSharedTick(catchUpEveryMs, () => void catchUp());
 
   return {
     take: async ({ method, address, body }) => {
