@@ -71,8 +71,8 @@ function behave(
 function page(now: ReadonlyMap<Target, Way>): string {
   const rows = demoTargets.map((target) => {
     const buttons = wayNames.map((way) => {
-      const is = now.get(target) === way ? ' disabled' : '';
-      return `<button formaction="${demoPath(target)}?way=${way}"${is}>${ways[way]}</button>`;
+      const is = now.get(target) === way;
+      return `<button formaction="${demoPath(target)}?way=${way}" aria-pressed="${is}" class="${way}">${ways[way]}</button>`;
     });
     return `<tr><th scope="row">${target}</th><td><form method="post">${buttons.join(' ')}</form></td></tr>`;
   });
@@ -82,9 +82,11 @@ function page(now: ReadonlyMap<Target, Way>): string {
 <style>
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif }
 body { max-width: 44rem; margin: 2rem auto; padding: 0 1rem }
-th { text-align: left; padding-right: 1.5rem }
+th { text-align: left; padding-right: 1.5rem; white-space: nowrap }
 td { padding: .5rem 0 }
-button { font: inherit; padding: .4rem .8rem; margin: .1rem }
+button { font: inherit; padding: .4rem .8rem; margin: .1rem; border: 1px solid GrayText; border-radius: .3rem; background: Canvas; color: CanvasText }
+button[aria-pressed='true'] { background: #b42318; border-color: #b42318; color: #fff }
+button.fine[aria-pressed='true'] { background: #17693c; border-color: #17693c }
 </style>
 <h1>Services to break</h1>
 <p>Antipode checks these every ten seconds. Choose how one behaves, and watch the dashboard.</p>
