@@ -57,6 +57,9 @@ export function bundleImportThread(): Promise<string> {
 
 export const root = resolve(import.meta.dirname, '../..');
 
+/** A package that another takes along where it is installed, as tests have it installed here. */
+export const leftOut = ['supports-color'];
+
 /** @param own beside what every bundle has. */
 export async function bundled(entry: string, own: BuildOptions): Promise<string> {
   const { outputFiles } = await build({
@@ -70,6 +73,7 @@ export async function bundled(entry: string, own: BuildOptions): Promise<string>
     charset: 'utf8',
     legalComments: 'inline',
     logLevel: 'silent',
+    external: leftOut,
     ...own,
     absWorkingDir: root,
     entryPoints: [join(root, entry)],

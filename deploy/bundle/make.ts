@@ -1,11 +1,12 @@
 /**
- * `npm run bundle -- FOLDER`: the files of a release, one per program and the package of all, with
- * their checksums.
+ * `npm run bundle -- FOLDER`: the files of a release, one per program, the package of all and
+ * the licences of what they contain, with their checksums.
  */
 import { createHash } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { bundleDownload, downloadNames } from '../../coordinator/api/bundles.ts';
+import { npmLicences } from '../release/licences.ts';
 import { bundleCoordinator } from './coordinator.ts';
 import { packageName, packPackage } from './package.ts';
 
@@ -21,6 +22,7 @@ export async function bundles(): Promise<ReadonlyMap<string, string | Uint8Array
   made.set('antipode-coordinator.mjs', await bundleCoordinator());
   for (const name of downloadNames) made.set(name, await bundleDownload(name));
   made.set(packageName, await packPackage());
+  made.set('LICENSES.txt', await npmLicences());
   return made;
 }
 

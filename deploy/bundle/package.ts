@@ -18,6 +18,7 @@ import {
   withoutOtherLanguages,
 } from '../../coordinator/api/bundles.ts';
 import { version } from '../../shared/base/process.ts';
+import { npmLicences } from '../release/licences.ts';
 import { bundleCoordinator, bundled, inTheirPlaces, root } from './coordinator.ts';
 
 /** The folder of the programs. It is as deep as in a checkout, where its name comes from. */
@@ -91,6 +92,7 @@ export async function packageFiles(
   files.set('deploy/node/layout.mjs', layout(typed));
   for (const name of ['LICENSE', 'README.md'])
     files.set(name, await readFile(join(root, name), 'utf8'));
+  files.set('LICENSES.txt', await npmLicences());
   files.set('package.json', await manifest());
   return files;
 }

@@ -24,6 +24,8 @@ import { bundleDownload } from '../../coordinator/api/bundles.ts';
 import { version } from '../../shared/base/process.ts';
 import { bundleCoordinator } from '../bundle/coordinator.ts';
 import { findPostgresPackage, linkLibraries } from '../local/postgres.ts';
+import { projectFolder } from '../node/places.mjs';
+import { npmLicences } from '../release/licences.ts';
 import { type ImageDependencies, obtainArm64 } from './arm64.ts';
 import { addWhole, obtainNats } from './whole.ts';
 
@@ -89,7 +91,12 @@ export async function makeRoot(
     const scratch = await mkdtemp(join(tmpdir(), 'antipode-whole-'));
     await addWhole(root, parts.architecture, await parts.whole(scratch));
     await rm(scratch, { recursive: true });
-  } else await writeFile(join(root, 'antipode.mjs'), await programs[name]());
+  } else {
+    await writeFile(join(root, 'antipode.mjs'), await programs[name]());
+    await copyFile(join(projectFolder, 'LICENSE'), join(root, 'LICENSE'));
+    await writeFile(join(root, 'LICENSES.txt'), await npmLicences());
+  }
+  await copyFile(join(dirname(node), '../LICENSE'), join(root, 'LICENSE.node'));
   await chmod(join(root, 'tmp'), 0o1777);
   // It was made with access for its maker only, and is the root of everything.
   await chmod(root, 0o755);

@@ -251,6 +251,13 @@ describe('image', () => {
         encoding: 'utf8',
       });
 
+    test('contains the licences of what it contains', () => {
+      const read = (name: string): string => readFileSync(join(root, name), 'utf8');
+      expect(read('LICENSE')).toContain('MIT License');
+      expect(read('LICENSES.txt')).toContain('\nzod ');
+      expect(read('LICENSE.node')).toContain('Node.js is licensed for use as follows');
+    });
+
     test('contains all that the probe needs', () => {
       expect(enter('/antipode.mjs', '--version')).toMatchObject({
         status: 0,

@@ -41,6 +41,7 @@ test('it is small, holds programs and no sources, and is the same each time', as
   const names = [...(await packageFiles()).keys()];
   expect(names.filter((name) => !/\.mjs$/.test(name)).toSorted()).toEqual([
     'LICENSE',
+    'LICENSES.txt',
     'README.md',
     'package.json',
   ]);

@@ -2,8 +2,12 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { build } from 'esbuild';
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { leftOut } from '../../deploy/bundle/coordinator.ts';
 import { projectFolder } from '../../deploy/node/places.mjs';
+import { allowedKinds, licenceText, npmLicences } from '../../deploy/release/licences.ts';
 import { changeFiles, joinChanges, notesOf, readChange } from '../../deploy/release/notes.ts';
 import { version } from '../../shared/base/process.ts';
 
@@ -65,5 +69,59 @@ describe('the notes of a version', () => {
   ])('a change in %s that begins %j is refused: %s', (name, text, fault) => {
     expect(() => readChange(name, text)).toThrow(`changes/${name}: `);
     expect(() => readChange(name, text)).toThrow(fault);
+  });
+});
+
+describe('the licences', () => {
+  test('name each package that is bundled, in its version, under a licence that may be passed on', async () => {
+    const { metafile } = await build({
+      absWorkingDir: projectFolder,
+      entryPoints: [
+        'coordinator/main.ts',
+        'probe/program.ts',
+        'shared/client/antipode.ts',
+        'shared/client/antipode-mcp.ts',
+      ],
+      external: [...leftOut, 'bufferutil', 'utf-8-validate'],
+      outdir: 'none',
+      bundle: true,
+      platform: 'node',
+      format: 'esm',
+      logLevel: 'silent',
+      metafile: true,
+      write: false,
+    });
+    const folders = new Set(
+      Object.keys(metafile.inputs).flatMap(
+        (file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? [],
+      ),
+    );
+    expect(folders.size).toBeGreaterThan(80);
+    const lines = new Set((await npmLicences()).split('\n'));
+    const manifest = z.object({ name: z.string(), version: z.string(), license: z.string() });
+    for (const folder of [
+      ...folders,
+      'node_modules/idiomorph',
+      'node_modules/@fontsource-variable/inter',
+    ]) {
+      const { name, version, license } = manifest.parse(
+        JSON.parse(await readFile(join(projectFolder, folder, 'package.json'), 'utf8')),
+      );
+      expect(lines).toContain(`${name} ${version} (${license})`);
+      expect(allowedKinds).toContain(license);
+    }
+  });
+
+  test('have each text once, below all that it is of', () => {
+    const part = (title: string, ...texts: string[]) => ({ title, texts });
+    const parts = [
+      part('a 1', 'One\r\ntext \n'),
+      part('b 2', 'Other', 'Notice'),
+      part('c 3', 'One\ntext'),
+    ];
+    const line = `\n${'-'.repeat(80)}\n`;
+    expect(licenceText('Head', parts)).toBe(
+      `Head\n${line}a 1\nc 3\n\nOne\ntext\n${line}b 2\n\nOther\n${line}b 2\n\nNotice\n`,
+    );
   });
 });

@@ -1,0 +1,97 @@
+/**
+ * LICENSES.txt: the packages of npm of which the programs are made, each with its licence, as it
+ * lies in the package and in the images.
+ */
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { version } from '../../shared/base/process.ts';
+import { projectFolder } from '../node/places.mjs';
+
+/** All let others pass on what contains them, if their text goes with it. */
+export const allowedKinds: readonly string[] = [
+  ...['0BSD', 'Apache-2.0', 'BSD-3-Clause', 'ISC', 'MIT', 'MIT-0', 'OFL-1.1', 'Unlicense'],
+];
+
+/** A part, such as "zod 4.6.7 (MIT)", and the texts that have to go with it. */
+export type Part = { readonly title: string; readonly texts: readonly string[] };
+
+/** @throws if a package has no text, or one is under a licence of another kind. */
+export async function npmLicences(): Promise<string> {
+  const lock = lockShape.parse(JSON.parse(await readIn('package-lock.json')));
+  const parts = Object.entries(lock.packages)
+    .filter(([place, { dev, os, link }]) => isIn(place) && !dev && os === undefined && !link)
+    .map(([place, entry]) => partOf(place, entry));
+  return licenceText(
+    `The packages of npm of which Antipode ${version} is made. Its own licence is in LICENSE.`,
+    await Promise.all(parts),
+  );
+}
+
+/** Each text once, below all parts that it is the licence of. */
+export function licenceText(head: string, parts: readonly Part[]): string {
+  const owners = new Map<string, string[]>();
+  for (const { title, texts } of parts)
+    for (const text of texts.map(trimmed)) {
+      const titles = owners.get(text) ?? [];
+      if (!titles.includes(title)) titles.push(title);
+      owners.set(text, titles);
+    }
+  const line = '-'.repeat(80);
+  const sections = [...owners].map(([text, titles]) => `${titles.join('\n')}\n\n${text}\n`);
+  return [`${head}\n`, ...sections].join(`\n${line}\n`);
+}
+
+const lockShape = z.object({
+  packages: z.record(
+    z.string(),
+    z.looseObject({
+      version: z.string().optional(),
+      license: z.string().optional(),
+      dev: z.boolean().optional(),
+      /** Programs for one kind of machine, which are in no bundle. */
+      os: z.unknown().optional(),
+      link: z.boolean().optional(),
+    }),
+  ),
+});
+
+function isIn(place: string): boolean {
+  return place.startsWith('node_modules/');
+}
+
+type Entry = z.infer<typeof lockShape>['packages'][string];
+
+async function partOf(place: string, { version, license }: Entry): Promise<Part> {
+  const name = place.slice(place.lastIndexOf('node_modules/') + 'node_modules/'.length);
+  const title = `${name} ${version} (${license})`;
+  if (license === undefined || !allowedKinds.includes(license))
+    throw new Error(`${title}: may that be passed on? See deploy/release/licences.ts`);
+  const files = (await readdir(join(projectFolder, place), { withFileTypes: true })).filter(
+    (file) => file.isFile() && /^(?:licen[cs]e|copying|notice)/i.test(file.name),
+  );
+  const texts = await Promise.all(files.map((file) => readIn(place, file.name)));
+  if (texts.length > 0) return { title, texts };
+  if (license !== 'MIT') throw new Error(`${title} brings no licence with it`);
+  const { author = `the authors of ${name}` } = z
+    .object({ author: z.string().optional() })
+    .parse(JSON.parse(await readIn(place, 'package.json')));
+  return { title, texts: [`Copyright (c) ${author}\n\n${await termsOfMit()}`] };
+}
+
+/** Ours, without our title and copyright: some packages only name it. */
+async function termsOfMit(): Promise<string> {
+  const text = await readIn('LICENSE');
+  return text.slice(text.indexOf('Permission is hereby granted'));
+}
+
+function readIn(...place: readonly string[]): Promise<string> {
+  return readFile(join(projectFolder, ...place), 'utf8');
+}
+
+function trimmed(text: string): string {
+  return text
+    .replace(/^\uFEFF/, '')
+    .replaceAll(/[ \t\r]+$/gm, '')
+    .trim();
+}
