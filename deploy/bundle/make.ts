@@ -1,12 +1,13 @@
 /**
  * `npm run bundle -- FOLDER`: the files of a release, one per program, the package of all and
- * the licences of what they contain, with their checksums.
+ * the parts that they contain and their licences, with checksums.
  */
 import { createHash } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { bundleDownload, downloadNames } from '../../coordinator/api/bundles.ts';
 import { npmLicences } from '../release/licences.ts';
+import { billOfMaterials } from '../release/parts.ts';
 import { bundleCoordinator } from './coordinator.ts';
 import { packageName, packPackage } from './package.ts';
 
@@ -23,6 +24,7 @@ export async function bundles(): Promise<ReadonlyMap<string, string | Uint8Array
   for (const name of downloadNames) made.set(name, await bundleDownload(name));
   made.set(packageName, await packPackage());
   made.set('LICENSES.txt', await npmLicences());
+  made.set('sbom.cdx.json', await billOfMaterials());
   return made;
 }
 

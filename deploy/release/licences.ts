@@ -18,10 +18,7 @@ export type Part = { readonly title: string; readonly texts: readonly string[] }
 
 /** @throws if a package has no text, or one is under a licence of another kind. */
 export async function npmLicences(): Promise<string> {
-  const lock = lockShape.parse(JSON.parse(await readIn('package-lock.json')));
-  const parts = Object.entries(lock.packages)
-    .filter(([place, { dev, os, link }]) => isIn(place) && !dev && os === undefined && !link)
-    .map(([place, entry]) => partOf(place, entry));
+  const parts = (await lockedPackages()).map(partOf);
   return licenceText(
     `The packages of npm of which Antipode ${version} is made. Its own licence is in LICENSE.`,
     await Promise.all(parts),
@@ -48,6 +45,7 @@ const lockShape = z.object({
     z.looseObject({
       version: z.string().optional(),
       license: z.string().optional(),
+      integrity: z.string().optional(),
       dev: z.boolean().optional(),
       /** Programs for one kind of machine, which are in no bundle. */
       os: z.unknown().optional(),
@@ -56,16 +54,30 @@ const lockShape = z.object({
   ),
 });
 
-function isIn(place: string): boolean {
-  return place.startsWith('node_modules/');
+/** A package that is in a bundle, or may be, by its place in the checkout. */
+export type LockedPackage = {
+  readonly place: string;
+  readonly name: string;
+  readonly version: string;
+  readonly license: string;
+  readonly integrity: string;
+};
+
+/** As the lockfile has them. */
+export async function lockedPackages(): Promise<readonly LockedPackage[]> {
+  const lock = lockShape.parse(JSON.parse(await readIn('package-lock.json')));
+  const folder = 'node_modules/';
+  return Object.entries(lock.packages).flatMap(([place, { dev, os, link, ...entry }]) => {
+    const { version = '', license = 'no licence', integrity = '' } = entry;
+    if (!place.startsWith(folder) || dev || os !== undefined || link) return [];
+    const name = place.slice(place.lastIndexOf(folder) + folder.length);
+    return [{ place, name, version, license, integrity }];
+  });
 }
 
-type Entry = z.infer<typeof lockShape>['packages'][string];
-
-async function partOf(place: string, { version, license }: Entry): Promise<Part> {
-  const name = place.slice(place.lastIndexOf('node_modules/') + 'node_modules/'.length);
+async function partOf({ place, name, version, license }: LockedPackage): Promise<Part> {
   const title = `${name} ${version} (${license})`;
-  if (license === undefined || !allowedKinds.includes(license))
+  if (!allowedKinds.includes(license))
     throw new Error(`${title}: may that be passed on? See deploy/release/licences.ts`);
   const files = (await readdir(join(projectFolder, place), { withFileTypes: true })).filter(
     (file) => file.isFile() && /^(?:licen[cs]e|copying|notice)/i.test(file.name),

@@ -9,6 +9,7 @@ import { leftOut } from '../../deploy/bundle/coordinator.ts';
 import { projectFolder } from '../../deploy/node/places.mjs';
 import { allowedKinds, licenceText, npmLicences } from '../../deploy/release/licences.ts';
 import { changeFiles, joinChanges, notesOf, readChange } from '../../deploy/release/notes.ts';
+import { billOfMaterials } from '../../deploy/release/parts.ts';
 import { version } from '../../shared/base/process.ts';
 
 /** What a release says of itself, from the files that its changes brought. */
@@ -72,7 +73,7 @@ describe('the notes of a version', () => {
   });
 });
 
-describe('the licences', () => {
+describe('the licences and the parts', () => {
   test('name each package that is bundled, in its version, under a licence that may be passed on', async () => {
     const { metafile } = await build({
       absWorkingDir: projectFolder,
@@ -97,6 +98,7 @@ describe('the licences', () => {
       ),
     );
     expect(folders.size).toBeGreaterThan(80);
+    const { components } = JSON.parse(await billOfMaterials());
     const lines = new Set((await npmLicences()).split('\n'));
     const manifest = z.object({ name: z.string(), version: z.string(), license: z.string() });
     for (const folder of [
@@ -109,6 +111,14 @@ describe('the licences', () => {
       );
       expect(lines).toContain(`${name} ${version} (${license})`);
       expect(allowedKinds).toContain(license);
+      expect(components).toContainEqual({
+        type: 'library',
+        name,
+        version,
+        purl: `pkg:npm/${encodeURIComponent(name).replace('%2F', '/')}@${version}`,
+        licenses: [{ license: { id: license } }],
+        hashes: [{ alg: 'SHA-512', content: expect.stringMatching(/^[0-9a-f]{128}$/) }],
+      });
     }
   });
 
