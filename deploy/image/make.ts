@@ -26,7 +26,7 @@ import { bundleCoordinator } from '../bundle/coordinator.ts';
 import { findPostgresPackage, linkLibraries } from '../local/postgres.ts';
 import { projectFolder } from '../node/places.mjs';
 import { npmLicences } from '../release/licences.ts';
-import { type ImageDependencies, obtainArm64 } from './arm64.ts';
+import { type ImageDependencies, namedLicences, obtainArm64 } from './arm64.ts';
 import { addWhole, obtainNats } from './whole.ts';
 
 const run = promisify(execFile);
@@ -96,7 +96,9 @@ export async function makeRoot(
     await copyFile(join(projectFolder, 'LICENSE'), join(root, 'LICENSE'));
     await writeFile(join(root, 'LICENSES.txt'), await npmLicences());
   }
-  await copyFile(join(dirname(node), '../LICENSE'), join(root, 'LICENSE.node'));
+  await mkdir(join(root, 'licenses'));
+  await copyFile(join(dirname(node), '../LICENSE'), join(root, 'licenses/node'));
+  for (const [name, from] of parts.licences) await copyFile(from, join(root, 'licenses', name));
   await chmod(join(root, 'tmp'), 0o1777);
   // It was made with access for its maker only, and is the root of everything.
   await chmod(root, 0o755);
@@ -123,6 +125,10 @@ async function ownDependencies(isWhole: boolean): Promise<ImageDependencies> {
     architecture: architecture(),
     node: process.execPath,
     libraries: found,
+    licences: licencesOf([
+      ...found.flatMap(({ at, from }) => [at, `/usr${at}`, from]),
+      ...(isWhole ? ['/bin/sh'] : []),
+    ]),
     strip: 'strip',
     whole: async (scratch) => ({
       postgres: postgres ?? findPostgresPackage(),
@@ -130,6 +136,17 @@ async function ownDependencies(isWhole: boolean): Promise<ImageDependencies> {
       shell: '/bin/sh',
     }),
   };
+}
+
+/** Debian's, and the texts that these only name; another system has them where it wants. */
+function licencesOf(files: readonly string[]): ReadonlyMap<string, string> {
+  const { stdout } = spawnSync('dpkg', ['--search', ...files], { encoding: 'utf8' });
+  // Node's output is null where there is no such program.
+  const names = [...(stdout ?? '').matchAll(/^([a-z0-9.+-]+)(?::\w+)?: \//gm)];
+  const found = names.map(([, name = '']) => [name, `/usr/share/doc/${name}/copyright`] as const);
+  if (found.length === 0)
+    process.stderr.write('no licences of this machine’s libraries: it has no dpkg\n');
+  return new Map([...found, ...namedLicences()]);
 }
 
 /** The libraries that a program loads, and their loader, by the paths in the program. */

@@ -255,7 +255,9 @@ describe('image', () => {
       const read = (name: string): string => readFileSync(join(root, name), 'utf8');
       expect(read('LICENSE')).toContain('MIT License');
       expect(read('LICENSES.txt')).toContain('\nzod ');
-      expect(read('LICENSE.node')).toContain('Node.js is licensed for use as follows');
+      expect(read('licenses/node')).toContain('Node.js is licensed for use as follows');
+      expect(read('licenses/libc6')).toContain('LGPL-2.1');
+      expect(read('licenses/LGPL-2.1')).toContain('GNU LESSER GENERAL PUBLIC LICENSE');
     });
 
     test('contains all that the probe needs', () => {
