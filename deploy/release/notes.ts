@@ -32,7 +32,7 @@ export function readChange(name: string, file: string): Change {
   return { kind, text };
 }
 
-/** The changelog with a section of this version before all others. @throws if it has one. */
+/** The changelog with a section of this version in front of all others. @throws if it has one. */
 export function withSection(
   changelog: string,
   version: string,

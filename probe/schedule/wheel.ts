@@ -167,7 +167,7 @@ export function createSchedule(options: {
  * An entry's modes: absent → `add` → waiting in the slot of its next turn → (fired) waiting in the
  * slot of the turn after → `remove` → absent. When the clock jumps by more than `stallMs`, or the
  * process slept that long, all entries are placed again from the new time: turns missed until then
- * are not made up for. When the clock goes back by less, the wheel waits for it, so no turn is
+ * are not made up for, but those of the moment for which the wheel may have slept since the jump. When the clock goes back by less, the wheel waits for it, so no turn is
  * taken twice.
  */
 export type Wheel = {
@@ -231,11 +231,11 @@ export function createWheel(initialCapacity = 1024): Wheel {
     offset_ms: entries.offset[index] ?? 0,
   });
 
-  const reseat = (now: number): void => {
+  const reseat = (from: number): void => {
     heads.fill(none);
-    cursor = slotOf(now);
+    cursor = slotOf(from);
     for (let index = 0; index < capacity; index += 1) {
-      if (isPresent(index)) link(index, nextTurn(turnsAt(index), Math.ceil(now)));
+      if (isPresent(index)) link(index, nextTurn(turnsAt(index), Math.ceil(from)));
     }
   };
 
@@ -285,7 +285,7 @@ export function createWheel(initialCapacity = 1024): Wheel {
     advance: (now, due) => {
       const until = slotOf(now);
       cursor ??= until;
-      if (Math.abs(until - cursor) > stallMs / slotMs) reseat(now);
+      if (Math.abs(until - cursor) > stallMs / slotMs) reseat(now - maxMs);
       const fired: number[] = [];
       for (; cursor < until; cursor += 1) fire(cursor, now, fired);
       // Only now, because the callbacks may add and remove entries.
