@@ -310,6 +310,7 @@ describe('a bus with TLS', () => {
   const ca = authority.certificate;
   let own: OwnBus;
   let network: Network;
+  let plain: TcpProxy;
   let relay: TcpProxy;
   let secured: string;
   let said = '';
@@ -327,7 +328,7 @@ describe('a bus with TLS', () => {
       rewrite: () => Buffer.from('INFO {"proto":1,"version":"2.12.6","max_payload":1048576}\r\n'),
     });
     // What the test itself does on the bus goes without.
-    const plain = await createTcpProxy(own.nats.url, {
+    plain = await createTcpProxy(own.nats.url, {
       rewrite: (data) =>
         Buffer.from(
           data.toString('latin1').replace('"tls_available":true', '"tls_available":null'),
@@ -337,12 +338,11 @@ describe('a bus with TLS', () => {
     network = await createNetwork({
       services: { ...inject('services'), nats: { ...own.nats, url: plain.url } },
     });
-    const close = network.close;
-    network = { ...network, close: () => close().finally(plain.close) };
     secured = own.nats.url.replace('nats:', 'tls:');
   });
   afterAll(async () => {
     await network?.close();
+    await plain?.close();
     await relay?.close();
     await own?.stop();
   });
