@@ -487,6 +487,7 @@ describe('the tree', () => {
       '.editorconfig',
       '.git',
       'changes',
+      'docs',
       '.github',
       '.ci',
       'node_modules',

@@ -32,7 +32,7 @@ const onForm = (name: BusForm) => ({
  * because they were kept waiting for too long.
  *
  * Every file has passed on each form, with nats-server 2.10.27 (Debian's) or 2.12.6 (the oldest of
- * its line that `deploy/PRODUCTION.md` asks for), `apart` with both.
+ * its line that `docs/production.md` asks for), `apart` with both.
  */
 export default defineConfig({
   test: {

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
  */
 
 const root = join(import.meta.dirname, '..');
-const rooms = ['coordinator', 'deploy', 'probe', 'shared', 'test'];
+const rooms = ['coordinator', 'deploy', 'docs', 'probe', 'shared', 'test'];
 const files = (room: string): string[] =>
   readdirSync(join(root, room), { recursive: true, encoding: 'utf8' })
     .filter((file) => !file.includes('node_modules'))

@@ -4,7 +4,7 @@ import type { Queryable, Sql } from '../database/connect.ts';
 import { isOldZoneData, oldZoneDays, zoneDataAt } from '../maintenance/zones.ts';
 import type { DatabaseClock } from './watches.ts';
 
-/** Notices for the operator, one for each event, with the remedy; the runbook says more. */
+/** Notices for the operator, one for each event, with the remedy; docs/troubleshooting.md says more. */
 const noticeRemedies = {
   probe_lost: 'Start the probe again with the same data folder, or remove it with "probe revoke".',
   bus_silent:
@@ -24,7 +24,7 @@ const noticeRemedies = {
   results_dropped:
     'Bring the probe back to the bus, or give it more room (PROBE_SPOOL_MB). Dropped results are lost.',
   time_zones_old:
-    'Give the coordinators newer time zones, with or without a new release: "Time zones are old" in the runbook says how.',
+    'Give the coordinators newer time zones, with or without a new release: /docs/troubleshooting-coordinators#time-zones-are-old says how.',
   clock_differs:
     'Set the clock of that machine, or of the database (NTP). Until they agree it dates by the database.',
 } as const;
@@ -37,7 +37,7 @@ const remedies: Readonly<Record<string, string>> = noticeRemedies;
 export function remedyOf(kind: string): string {
   return (
     (Object.hasOwn(remedies, kind) ? remedies[kind] : undefined) ??
-    'This version does not know this kind of notice. See the runbook of a newer one.'
+    'This version does not know this kind of notice. See /docs/troubleshooting of a newer one.'
   );
 }
 

@@ -10,7 +10,7 @@ import { backUp, restore } from './backup.ts';
 import { serveDemo } from './demo.ts';
 import { launch } from './launch.ts';
 
-const usage = `npm start takes nothing: what it does is chosen by variables such as PORT and ANTIPODE_HOME, which deploy/GUIDE.md lists
+const usage = `npm start takes nothing: what it does is chosen by variables such as PORT and ANTIPODE_HOME, which docs/start.md lists
 
 antipode               the same from the package
 antipode backup FILE   everything that runs here, its keys too, into one file; - for standard output

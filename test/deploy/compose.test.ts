@@ -412,8 +412,8 @@ describe('proxies', () => {
     },
   );
 
-  test('the proxy that the guide shows says who asks, added to what came, and hands the host on', () => {
-    const [, nginx = ''] = /```nginx\n([^`]+)```/.exec(read('GUIDE.md')) ?? [];
+  test('the proxy that the documentation shows says who asks, added to what came, and hands the host on', () => {
+    const [, nginx = ''] = /```nginx\n([^`]+)```/.exec(read('../docs/proxy.md')) ?? [];
     expect(nginx).toContain('proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;');
     expect(nginx).toContain('proxy_set_header Host $host;');
   });

@@ -64,8 +64,8 @@ test('the chart of the coordinator trusts no proxy that nobody named', () => {
   expect(Object.keys(valuesOf('coordinator').settings)).not.toContain('TRUSTED_PROXIES');
 });
 
-test('SETTINGS lists every setting of a coordinator and of a probe, and no other', () => {
-  const [, coordinator = '', probe = ''] = read('deploy/SETTINGS.md').split(/^## /m);
+test('docs/settings.md lists every setting of a coordinator and of a probe, and no other', () => {
+  const [, coordinator = '', probe = ''] = read('docs/settings.md').split(/^## /m);
   const listedIn = (chapter: string): readonly string[] =>
     chapter
       .split('\n')

@@ -27,8 +27,7 @@ import { type MortalServices, startMortalServices } from '../support/services-ru
 import { broken, fine, type Target } from '../support/targets.ts';
 
 /**
- * Two coordinators behind Caddy, which asks each at /readyz once a second, as deploy/PRODUCTION.md
- * says.
+ * Two coordinators behind Caddy, which asks each at /readyz once a second, as docs/monitoring.md says.
  */
 
 const caddy = await debianProgram('caddy', ['caddy']);

@@ -30,7 +30,7 @@ import { broken, fine, type Target } from '../support/targets.ts';
 /** Whom Postgres runs as where the tests run as root, and only root may mount disks. */
 const noOne = 65_534;
 
-/** What happens when parts fail: each fault for real. The runbook names each of them. */
+/** What happens when parts fail: each fault for real. docs/troubleshooting.md names each of them. */
 describe('faults', () => {
   let mortal: MortalServices;
   let network: Network;
@@ -300,9 +300,9 @@ describe('disks', () => {
 });
 
 /**
- * The recipe of RUNBOOK, "Back to a moment": a base backup, the database's own log, and a moment.
+ * The recipe of docs/troubleshooting-database.md, "Back to a moment": a base backup, the database's own log, and a moment.
  */
-describe('the recipe of RUNBOOK', () => {
+describe('the recipe of the documentation', () => {
   let mortal: MortalServices;
   let network: Network;
   let archive: string;

@@ -502,10 +502,13 @@ describe('document bounds', () => {
   });
 });
 
-const guide = readFileSync(resolve(import.meta.dirname, '../../../deploy/GUIDE.md'), 'utf8');
-const example = /```yaml\n(# yaml-language-server[\s\S]*?)```/.exec(guide)?.[1] ?? '';
+const page = readFileSync(
+  resolve(import.meta.dirname, '../../../docs/monitors-as-code.md'),
+  'utf8',
+);
+const example = /```yaml\n(# yaml-language-server[\s\S]*?)```/.exec(page)?.[1] ?? '';
 
-test('the schema of a file accepts the example of the guide, which has no faults', () => {
+test('the schema of a file accepts the example of the documentation, which has no faults', () => {
   const ajv = new Ajv2020({ strict: false, validateFormats: false });
   const judge = ajv.compile(fileSchema('https://antipode.example'));
   const [document] = parseAllDocuments(example);

@@ -5,6 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { actors } from '../../../coordinator/actors.ts';
 import { type App, createApp } from '../../../coordinator/app.ts';
 import { readConfig } from '../../../coordinator/config.ts';
+import { anchorsOf } from '../../../coordinator/documentation/markdown.ts';
+import { pageNames, pageText } from '../../../coordinator/documentation/page-files.ts';
 import { emptyUnit, type Unit } from '../../../coordinator/engine/commit.ts';
 import { createSeen } from '../../../coordinator/health/gauges.ts';
 import { createLive } from '../../../coordinator/health/metrics.ts';
@@ -337,17 +339,18 @@ describe('rules', async () => {
 
   const read = (file: string): string => readFileSync(join(monitoringFolder, file), 'utf8');
 
-  test('each rule names headings of the runbook, except the rules that say what to type', () => {
-    const runbook = readFileSync(join(monitoringFolder, '../RUNBOOK.md'), 'utf8');
-    const headings = [...runbook.matchAll(/^##+ (.+)$/gm)].map(([, heading]) => heading);
+  test('each rule leads to headings of the documentation, except the rules that say what to type', () => {
+    const anchors = pageNames().flatMap((name) =>
+      [...anchorsOf(pageText(name))].map((anchor) => `/docs/${name}#${anchor}`),
+    );
     const [, ...rules] = read('alerts.yml').split(/^ *- alert: /m);
     expect(rules.length).toBeGreaterThan(15);
     const typed = ['AntipodeMessagesWait', 'AntipodeNotice', 'AntipodeDeadMansSwitch'];
     for (const rule of rules) {
       const name = rule.split('\n', 1)[0] ?? '';
-      const pages = /what_to_do: 'RUNBOOK: (.+)'/.exec(rule)?.[1]?.split('; ');
+      const pages = /what_to_do: '(\/docs\/.+)'/.exec(rule)?.[1]?.split('; ');
       expect(pages === undefined, name).toBe(typed.includes(name));
-      for (const page of pages ?? []) expect(headings, `${name}: ${page}`).toContain(page);
+      for (const page of pages ?? []) expect(anchors, `${name}: ${page}`).toContain(page);
     }
   });
 

@@ -48,10 +48,10 @@ test('believes what a webhook is sent, by the new secret and by the one before, 
   expect(isFromAntipode(secret, old.headers, old.body)).toBe(false);
 });
 
-test('is the same in the guide', () => {
-  const guide = readFileSync(join(projectFolder, 'deploy/GUIDE.md'), 'utf8');
+test('is the same in the documentation', () => {
+  const page = readFileSync(join(projectFolder, 'docs/webhooks.md'), 'utf8');
   for (const name of ['Node', 'Python']) {
     expect(codeOf(name).length).toBeGreaterThan(300);
-    expect(guide).toContain(codeOf(name));
+    expect(page).toContain(codeOf(name));
   }
 });

@@ -56,11 +56,11 @@ describe.skipIf(missing !== undefined)('a user of the Terraform provider', () =>
     expect(plan.out).toContain('bearer_token    = (sensitive value)');
   });
 
-  test('accepts what the README and the guide say', async () => {
+  test('accepts what the README and the documentation say', async () => {
     const [inReadme = ''] = blocksOf(document('terraform/README.md'));
-    const [inGuide = ''] = blocksOf(document('GUIDE.md'));
+    const [inDocs = ''] = blocksOf(document('../docs/monitors-as-code.md'));
     expect(inReadme).toContain('required_providers');
-    for (const text of [inReadme, inReadme.replace(/^resource[\s\S]*?^}$/m, inGuide)]) {
+    for (const text of [inReadme, inReadme.replace(/^resource[\s\S]*?^}$/m, inDocs)]) {
       service.workspace.writeWords(text);
       expect(await service.workspace.tofu('validate', '-no-color')).toMatchObject({ code: 0 });
     }

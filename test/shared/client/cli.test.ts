@@ -446,7 +446,7 @@ describe('antipode', () => {
     expect(closed).toMatchObject({ code: 0, err: '' });
   });
 
-  test('the installation that the guide shows works also where a folder above calls its modules CommonJS', async () => {
+  test('the installation that the documentation shows works also where a folder above calls its modules CommonJS', async () => {
     const home = mkdtempSync(join(tmpdir(), 'antipode-installed-'));
     try {
       writeFileSync(join(home, 'package.json'), '{"type": "commonjs"}');
@@ -456,9 +456,9 @@ describe('antipode', () => {
         ANTIPODE_URL: url,
         ANTIPODE_TOKEN: house.member.read,
       };
-      const guide = readFileSync(new URL('../../../deploy/GUIDE.md', import.meta.url), 'utf8');
+      const page = readFileSync(new URL('../../../docs/command-line.md', import.meta.url), 'utf8');
       const [steps = ''] =
-        /^curl [^\n]*antipode\.mjs"\n(?:[^\n]*antipode\.mjs[^\n]*\n)*/m.exec(guide) ?? [];
+        /^curl [^\n]*antipode\.mjs"\n(?:[^\n]*antipode\.mjs[^\n]*\n)*/m.exec(page) ?? [];
       expect(steps).toContain('.local/bin');
       cpSync(served.files['antipode.mjs'], join(home, 'downloads/antipode.mjs'));
       const installed = await runProgram(['sh', '-ec', steps], {

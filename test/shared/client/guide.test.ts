@@ -9,7 +9,7 @@ import { openServed, type Served } from '../../support/api.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 import { runProgram } from '../../support/processes.ts';
 
-/** The blocks of deploy/GUIDE.md, typed as they stand there. */
+/** The blocks of the documentation, typed as they stand there. */
 
 let served: Served;
 let house: TestOrganisation;
@@ -33,11 +33,9 @@ afterAll(async () => {
 
 const root = join(import.meta.dirname, '../../..');
 
-/** The shell blocks of a section. */
-const blocksOf = (section: string): readonly string[] => {
-  const guide = readFileSync(join(root, 'deploy/GUIDE.md'), 'utf8');
-  const from = guide.indexOf(`\n## ${section}\n`);
-  const text = guide.slice(from, guide.indexOf('\n## ', from + 1));
+/** The shell blocks of a page. */
+const blocksOf = (page: string): readonly string[] => {
+  const text = readFileSync(join(root, `docs/${page}.md`), 'utf8');
   return [...text.matchAll(/```sh\n(.*?)```/gs)].flatMap(([, block]) => block ?? []);
 };
 
@@ -59,7 +57,7 @@ const type = async (block: string, stdin = ''): Promise<string> => {
 };
 
 test('"Places" can be typed: both hosts of a new place are invited before either has joined', async () => {
-  const [invite, use] = blocksOf('Places');
+  const [invite, use] = blocksOf('places');
   await type(invite ?? '');
   const rows = await served.api.sql<{ name: string; continent: Continent; place: string }[]>`
     select name, continent, place_id as place from probe_invitations
@@ -88,9 +86,8 @@ const notTyped: readonly (readonly [RegExp, string])[] = [
 ];
 
 test('"The command-line client" can be typed, line by line', async () => {
-  const block = blocksOf('The command-line client').find((text) => text.includes('antipode login'));
-  expect(block).toBeDefined();
-  const lines = (block ?? '').split('\n').filter((line) => line !== '');
+  const block = blocksOf('command-line').join('');
+  const lines = block.split('\n').filter((line) => line !== '');
   const typed = lines.filter((line) => !notTyped.some(([what]) => what.test(line)));
   expect(typed.length).toBeGreaterThanOrEqual(5);
   for (const line of typed) await type(line, `${house.admin.readWrite}\n`);

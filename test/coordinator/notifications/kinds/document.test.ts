@@ -27,10 +27,9 @@ const document = (): string =>
   [
     '# Kinds of channels',
     '',
-    'What stands in `kind` and `config` of `POST /api/v1/channels`, `antipode channels create` and `npm run operator -- channel create`. The pages ask for',
-    'it in a form. What is secret is stored encrypted and shown as `***`.',
+    'What stands in `kind` and `config` of a channel, in the API, the command line and files.',
     '',
-    'Made from the rows of `index.ts`; `npm test -- test/coordinator/notifications/kinds/document.test.ts -u` writes it again.',
+    'The pages ask for it in a form. What is secret is stored encrypted and shown as `***`.',
     '',
     '| `kind` | | `config` |',
     '|---|---|---|',
@@ -45,7 +44,5 @@ const document = (): string =>
   ].join('\n');
 
 test('the page about kinds says what the rows of the kinds say', async () => {
-  await expect(document()).toMatchFileSnapshot(
-    join(projectFolder, 'coordinator/notifications/KINDS.md'),
-  );
+  await expect(document()).toMatchFileSnapshot(join(projectFolder, 'docs/channels.md'));
 });
