@@ -1,6 +1,7 @@
 import { isRecord } from '../shared/base/json.ts';
 import type { Consents } from './assistants/oauth-routes.ts';
 import * as assistants from './assistants/pages.ts';
+import * as documentation from './documentation/pages.ts';
 import * as probeInvitations from './enrolment/pages.ts';
 import * as groups from './groups/pages.ts';
 import * as about from './health/about-page.ts';
@@ -80,6 +81,7 @@ const files: readonly (readonly object[])[] = [
   [assistants],
   [search],
   [operator],
+  [documentation],
   [about, small],
 ];
 

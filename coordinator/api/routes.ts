@@ -147,12 +147,10 @@ export function restRoutes<Caller extends TokenCaller>(
   dependencies: RestDependencies<Caller>,
 ): void {
   const beside = limitHeaders(dependencies.limiter);
-  // Where people look for the API page first.
-  for (const url of ['/docs', '/docs/', `${prefix}/docs/`])
-    app.get(url, { exposeHeadRoute: true }, (request, reply) => {
-      beside(request.ip, reply);
-      return reply.redirect(`${prefix}/docs`, 308);
-    });
+  app.get(`${prefix}/docs/`, { exposeHeadRoute: true }, (request, reply) => {
+    beside(request.ip, reply);
+    return reply.redirect(`${prefix}/docs`, 308);
+  });
   answerInWords(app.server, dependencies.limiter);
   app.register(
     async (api) => {

@@ -203,7 +203,7 @@ function soundRun(run: string): string {
 export const openPaths = [`${prefix}/openapi.json`, `${prefix}/docs`] as const;
 
 /** Paths beside the API that clients request on their way to it. */
-const besidePaths = ['/docs', '/docs/', `${prefix}/docs/`, '/health', '/livez', '/readyz'] as const;
+const besidePaths = ['/docs', `${prefix}/docs/`, '/health', '/livez', '/readyz'] as const;
 
 /** Paths without ids, and their methods. */
 const byName: ReadonlyMap<string, readonly string[]> = new Map([

@@ -125,6 +125,7 @@ const verbs: readonly Verb[] = [
   { name: 'Open your profile', symbol: 'profile', href: '/profile', also: 'account name e-mail' },
   { name: 'Change password', symbol: 'lock', href: '/profile/password' },
   { name: 'Switch organisation', symbol: 'switch', href: '/organisations' },
+  { name: 'Open documentation', symbol: 'open', href: '/docs', also: 'docs help guide' },
   { name: 'Open API reference', symbol: 'open', href: '/api/v1/docs', also: 'docs openapi' },
   { name: 'Sign out', symbol: 'leave', href: '/sign-out', also: 'log out' },
 ];

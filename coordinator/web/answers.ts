@@ -28,7 +28,7 @@ import {
   undoMark,
   zoneFrom,
 } from './page.ts';
-import { openerHeaders, securityHeaders, sendSmall, sendStreamed } from './sending.ts';
+import { openerHeaders, securityHeaders, sendKept, sendSmall, sendStreamed } from './sending.ts';
 import { timesIn } from './times.ts';
 
 /** What app.ts passes to the pages. */
@@ -271,7 +271,10 @@ async function send(
   reply.headers({ ...securityHeaders, ...(isOnTheWay ? openerHeaders : {}), ...answer.headers });
   if (answer.is === 'sent') {
     reply.code(answer.status ?? 200).type(answer.type);
-    if (typeof answer.body === 'string') return sendSmall(request, reply, answer.body);
+    if (typeof answer.body === 'string')
+      return answer.isKept === true
+        ? sendKept(request, reply, answer.body)
+        : sendSmall(request, reply, answer.body);
     return answer.body instanceof Uint8Array
       ? reply.send(answer.body)
       : sendStreamed(request, reply, watched(answer.body, web.log));
@@ -328,6 +331,7 @@ async function sendPage(
     since: web.begun.get(request),
     ...frame,
   }).toString();
+  if (answer.isKept === true) return sendKept(request, reply, text);
   return answer.later === undefined
     ? sendSmall(request, reply, text)
     : sendStreamed(request, reply, inPieces(text, answer.later, web.log));

@@ -89,10 +89,11 @@ export function joined(parts: readonly Part[], between: Part): readonly Part[] {
 }
 
 /**
- * An address that is safe in `href`: a path of ours, or a web or mail address; anything else, such
+ * An address that is safe in `href`: a path of ours or a place on the page, or a web or mail address; anything else, such
  * as `javascript:`, leads nowhere.
  */
 export function safeUrl(address: string): string {
+  if (/^#[\w-]+$/.test(address)) return address;
   // Browsers drop tabs and line breaks inside, and treat a backslash as a slash.
   if (/[\t\n\r\\]/.test(address)) return '#';
   if (/^\/(?!\/)/.test(address)) return address;

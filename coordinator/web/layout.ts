@@ -428,7 +428,8 @@ function foot(frame: Frame): Html {
     <footer class="row foot">
       ${preferences(frame)}
       <p>
-        ${about && html`${about} · `}<a href="/api/v1/docs">API docs</a> ·${' '}
+        ${about && html`${about} · `}<a href="/docs">Docs</a> ·${' '}
+        <a href="/api/v1/docs">API docs</a> ·${' '}
         <a href="/shortcuts" data-key="?">Keyboard shortcuts</a>
       </p>
     </footer>
@@ -493,7 +494,10 @@ function bareFoot(frame: Frame): Html {
   const isAbout = /^\/about\b/.test(frame.request.address);
   return html`
     <footer class="row foot">
-      <p>${!isAbout && about && html`${about} · `}<a href="/api/v1/docs">API docs</a></p>
+      <p>
+        ${!isAbout && about && html`${about} · `}<a href="/docs">Docs</a> ·${' '}
+        <a href="/api/v1/docs">API docs</a>
+      </p>
     </footer>
   `;
 }

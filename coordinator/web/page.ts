@@ -183,6 +183,8 @@ export type ShownPage = {
   readonly push?: boolean;
   /** `bare`: one card in the middle, without navigation, as before signing in. */
   readonly frame?: 'whole' | 'bare';
+  /** Browsers keep it, and ask whether it is still the same. */
+  readonly isKept?: true;
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
 };
 
@@ -209,6 +211,8 @@ export type Sent = {
    * mistakes a part for the whole.
    */
   readonly body: string | Uint8Array | AsyncIterable<string | Uint8Array>;
+  /** A text that is kept, and asked for again by its tag. */
+  readonly isKept?: true;
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
 };
 

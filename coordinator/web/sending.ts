@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { pipeline, Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import {
@@ -102,6 +103,22 @@ export async function sendSmall(
   return /\bgzip\b/.test(accepted)
     ? reply.header('content-encoding', 'gzip').send(isSmall ? gzipSync(bytes) : await zip(bytes))
     : reply.send(bytes);
+}
+
+/**
+ * Sends a text that a browser may keep, or that it is still the same. The tag is weak, because the
+ * compression differs.
+ */
+export async function sendKept(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  text: string,
+): Promise<FastifyReply> {
+  const tag = createHash('sha256').update(text).digest('base64url').slice(0, 16);
+  reply.header('etag', `W/"${tag}"`);
+  return request.headers['if-none-match']?.includes(`"${tag}"`)
+    ? reply.code(304).send()
+    : sendSmall(request, reply, text);
 }
 
 /**

@@ -1,7 +1,7 @@
 /**
  * The coordinator as one file: `node antipode-coordinator.mjs` needs only Node. The file contains
- * what the coordinator would read from its folders (migrations, browser files, downloads);
- * replacement modules provide it.
+ * what the coordinator would read from its folders (migrations, documentation, browser files,
+ * downloads); replacement modules provide it.
  */
 import { join, resolve } from 'node:path';
 import { type BuildOptions, build, type Plugin } from 'esbuild';
@@ -11,6 +11,7 @@ import {
   withoutOtherLanguages,
 } from '../../coordinator/api/bundles.ts';
 import { migrationNames, migrationText } from '../../coordinator/database/migration-files.ts';
+import { pageNames, pageText } from '../../coordinator/documentation/page-files.ts';
 import { styleText } from '../../coordinator/status-pages/public/style.ts';
 import { builtFiles, drawingNames, fileBytes } from '../../coordinator/web/asset-files.ts';
 import { version } from '../../shared/base/process.ts';
@@ -117,6 +118,7 @@ async function inPlaces(): Promise<ReadonlyMap<string, string>> {
   const migrations = Object.fromEntries(
     migrationNames().map((name) => [name, migrationText(name)]),
   );
+  const pages = Object.fromEntries(pageNames().map((name) => [name, pageText(name)]));
   const built = (await builtFiles()).map(([name, bytes]) => [name, base64(bytes)] as const);
   const files = Object.fromEntries(drawingNames().map((file) => [file, base64(fileBytes(file))]));
   const downloads: Record<string, string> = {};
@@ -128,6 +130,12 @@ async function inPlaces(): Promise<ReadonlyMap<string, string>> {
       `const files = ${JSON.stringify(migrations)};
        export const migrationNames = () => Object.keys(files).toSorted();
        export const migrationText = (name) => files[name];`,
+    ],
+    [
+      'coordinator/documentation/page-files.ts',
+      `const pages = ${JSON.stringify(pages)};
+       export const pageNames = () => Object.keys(pages);
+       export const pageText = (name) => pages[name];`,
     ],
     [
       'coordinator/status-pages/public/style.ts',

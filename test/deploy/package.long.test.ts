@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
+import { pageText } from '../../coordinator/documentation/page-files.ts';
 import { packageFiles, packPackage, programFolder } from '../../deploy/bundle/package.ts';
 import { projectFolder } from '../../deploy/node/places.mjs';
 import { eventually } from '../support/eventually.ts';
@@ -87,6 +88,7 @@ test.runIf(hasBinaries())(
       code: 0,
       out: expect.stringContaining('Local'),
     });
+    expect(await (await fetch(`${base}/docs/start.md`)).text()).toBe(pageText('start'));
     const sums = (await (await fetch(`${base}/downloads/SHA256SUMS`)).text()).trim();
     for (const [sum = '', name = ''] of sums.split('\n').map((line) => line.split('  '))) {
       const bytes = await (await fetch(`${base}/downloads/${name}`)).bytes();

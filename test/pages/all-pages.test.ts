@@ -16,6 +16,7 @@ const notLookedAt = [
   '/favicon.svg',
   '/favicon.ico',
   '/robots.txt',
+  '/llms.txt',
   '/.well-known/security.txt',
   '/manifest.webmanifest',
 ];

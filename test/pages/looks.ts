@@ -109,6 +109,9 @@ export const pageLooks: readonly PageLook[] = [
   { name: 'incident', path: ({ incident }) => `/incidents/${incident}`, as: 'owner' },
   { name: 'incident-of-a-viewer', path: ({ incident }) => `/incidents/${incident}`, as: 'viewer' },
   { name: 'about', path: '/about', as: 'stranger' },
+  { name: 'docs', path: '/docs', as: 'stranger' },
+  { name: 'docs-start', path: '/docs/start', as: 'stranger' },
+  { name: 'docs-settings', path: '/docs/settings', as: 'owner' },
   { name: 'incident-shared', path: ({ share }) => `/shared/incidents/${share}`, as: 'stranger' },
   { name: 'monitor', path: ({ idOf }) => `/monitors/${idOf('Checkout')}`, as: 'owner' },
   {

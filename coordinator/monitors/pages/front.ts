@@ -19,7 +19,7 @@ export function front({ with: { ownRecord } }: PageRequest) {
         </p>
         <p class="actions">
           ${linkButton('/sign-in', 'Sign in', { main: true })}
-          ${linkButton('/api/v1/docs', 'API docs')}
+          ${linkButton('/docs', 'Docs')}
           ${ownRecord(false) !== undefined && linkButton('/about', 'Service status')}
         </p>
         <ul class="columns front-points">
@@ -120,11 +120,13 @@ function exampleIncident(): Html {
 export const robots = forAnyone.get('/robots.txt', () => ({
   is: 'sent',
   type: 'text/plain; charset=utf-8',
-  // Status pages and the API page are public; accounts are private.
+  // Status pages and the documentation are public; accounts are private.
   body: [
     'User-agent: *',
     'Allow: /$',
     'Allow: /status/',
+    'Allow: /docs',
+    'Allow: /llms.txt',
     'Allow: /api/v1/docs',
     'Allow: /assets/',
     'Disallow: /',

@@ -365,12 +365,10 @@ describe('Answers of the REST API', () => {
         'text/html; charset=utf-8',
       ]);
     }
-    for (const url of ['/docs', '/docs/', '/api/v1/docs/']) {
-      const led = await app.inject({ url });
+    for (const method of ['GET', 'HEAD'] as const) {
+      const led = await app.inject({ method, url: '/api/v1/docs/' });
       expect([led.statusCode, led.headers.location]).toEqual([308, '/api/v1/docs']);
       expect(led.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
-      const head = await app.inject({ method: 'HEAD', url });
-      expect([head.statusCode, head.headers.location]).toEqual([308, '/api/v1/docs']);
     }
     const wrong = await app.inject({ method: 'POST', url: '/api/v1/openapi.json' });
     expect([wrong.statusCode, wrong.headers.allow]).toEqual([405, 'GET, HEAD']);

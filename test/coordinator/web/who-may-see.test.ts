@@ -153,6 +153,9 @@ const expected: Readonly<Record<string, string>> = {
   'POST /confirm-channel/:secret': unknown,
   'GET /shared/incidents/:secret': unknown,
   'GET /about': everybody,
+  'GET /docs': everybody,
+  'GET /docs/:name': everybody,
+  'GET /llms.txt': everybody,
   'POST /preferences': everybody,
   'GET /sign-in': everybody,
   'POST /sign-in': everybody,
@@ -259,6 +262,7 @@ const personOf = (each: Who): Person | undefined => {
 };
 
 const standsFor: Readonly<Record<string, () => string>> = {
+  name: () => 'start',
   monitor_id: () => demo.idOf('Checkout'),
   incident_id: () => demo.incident,
   window_id: () => demo.windows.certificates,

@@ -436,6 +436,8 @@ describe('visitors', () => {
         '/sign-in',
         '/api/v1/me',
         '/api/v1/docs',
+        '/docs',
+        '/docs/start',
         '/live',
         '/status/shop',
         '/mcp',

@@ -1,0 +1,107 @@
+import { heading, linkButton } from '../web/elements.ts';
+import { notFoundAnswer } from '../web/failures.ts';
+import { type Html, html, safeUrl } from '../web/html.ts';
+import { forAnyone, type PageAnswer, type Sent, seeOther, send, show } from '../web/page.ts';
+import { indexName, readContents } from './contents.ts';
+import { plainOf, readMarkdown } from './markdown.ts';
+import { markupOf, wordsMarkup } from './markup.ts';
+import { pageNames, pageText } from './page-files.ts';
+
+/** The documentation for people and for programs: the pages of docs/, as HTML and as they are. */
+
+export const index = forAnyone.get('/docs', ({ with: { baseUrl } }) =>
+  documentationPage(indexName, baseUrl()),
+);
+
+export const one = forAnyone.get('/docs/:name', ({ path: { name = '' }, with: { baseUrl } }) => {
+  if (name === 'llms.txt') return listForPrograms(baseUrl());
+  if (name === '' || name === indexName) return seeOther('/docs');
+  const [, source] = /^([\w-]+)\.md$/.exec(name) ?? [];
+  const known = pageNames();
+  if (source !== undefined && known.includes(source))
+    return textOf('text/markdown; charset=utf-8', pageText(source));
+  return known.includes(name) ? documentationPage(name, baseUrl()) : notFoundAnswer;
+});
+
+/** Where programs look for it first. */
+export const forPrograms = forAnyone.get('/llms.txt', ({ with: { baseUrl } }) =>
+  listForPrograms(baseUrl()),
+);
+
+function documentationPage(name: string, baseUrl: string): PageAnswer {
+  const [title, about, ...blocks] = readMarkdown(pageText(name));
+  if (title?.is !== 'heading' || about?.is !== 'paragraph')
+    throw new Error(`docs/${name}.md begins with a title and a line about it`);
+  const isIndex = name === indexName;
+  const words = isIndex ? 'Documentation' : plainOf(title.words);
+  return show({
+    title: words,
+    frame: 'bare',
+    isKept: true,
+    main: html`
+      <div class="docs">
+        <article>
+          ${heading({
+            sentence: words,
+            below: wordsMarkup(about.words, baseUrl),
+            trail: isIndex ? [] : [{ href: '/docs', name: 'Documentation' }],
+          })}
+          ${markupOf(blocks, baseUrl)}
+          <p class="actions">
+            ${linkButton(`/docs/${name}.md`, 'This page as Markdown')}
+            ${linkButton('/api/v1/docs', 'API reference')}
+          </p>
+        </article>
+        ${!isIndex && contents(name)}
+      </div>
+    `,
+  });
+}
+
+function contents(current: string): Html {
+  return html`
+    <nav aria-label="Documentation">
+      ${readContents(pageText(indexName)).map(
+        ({ title, pages }) => html`
+          <p>${title}</p>
+          <ul>
+            ${pages.map(
+              ({ name, title }) => html`
+                <li>
+                  <a href="${safeUrl(`/docs/${name}`)}"${name === current && html` aria-current="page"`}>${title}</a>
+                </li>
+              `,
+            )}
+          </ul>
+        `,
+      )}
+    </nav>
+  `;
+}
+
+/** The index in the form of llmstxt.org, with whole addresses. */
+function listForPrograms(baseUrl: string): Sent {
+  const [title, about] = readMarkdown(pageText(indexName));
+  const wordsOf = (block: typeof title): string =>
+    block && 'words' in block ? plainOf(block.words) : '';
+  const chapters = readContents(pageText(indexName)).map(
+    ({ title, pages }) =>
+      `## ${title}\n\n${pages
+        .map(({ name, title, about }) => `- [${title}](${baseUrl}/docs/${name}.md): ${about}\n`)
+        .join('')}`,
+  );
+  const reference = `- [API reference](${baseUrl}/api/v1/openapi.json): every operation, as OpenAPI\n`;
+  return textOf(
+    'text/plain; charset=utf-8',
+    [
+      `# ${wordsOf(title)}\n`,
+      `> ${wordsOf(about)}\n`,
+      ...chapters,
+      `## Reference\n\n${reference}`,
+    ].join('\n'),
+  );
+}
+
+function textOf(type: string, body: string): Sent {
+  return send({ type, body, isKept: true, headers: { 'cache-control': 'no-cache' } });
+}
