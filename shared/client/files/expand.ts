@@ -128,7 +128,7 @@ function mayBeSecret(part: string | number): boolean {
 
 /** The other way round: `${NAME}` is a text, and stays one when the file is read again. */
 export function asLiteral(value: unknown): unknown {
-  if (typeof value === 'string') return value.replaceAll('${', () => '$${');
+  if (typeof value === 'string') return value.replaceAll(variable, (match) => `$${match}`);
   if (Array.isArray(value)) return value.map(asLiteral);
   if (!isRecord(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, asLiteral(each)]));
