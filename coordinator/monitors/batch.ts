@@ -96,6 +96,7 @@ export const putMonitors = handle(contract.putMonitors)(async (context, { items 
         affects_group_status: item.affects_group_status ?? true,
         external_id: item.external_id ?? '',
         tags: item.tags ?? [],
+        runbook: item.runbook ?? '',
       };
       return { before, type, patch };
     }),

@@ -297,4 +297,5 @@ const untouched: MonitorPatch = {
   affects_group_status: null,
   external_id: null,
   tags: null,
+  runbook: null,
 };

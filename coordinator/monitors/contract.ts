@@ -38,8 +38,8 @@ const statusRow = string({
   description: '`down`, `verifying`, `up`, `maintenance`, `pending` or `paused`.',
 });
 
-/** What a list shows of a monitor, without its config. */
-const { config: _, created_at: __, ...listed } = MonitorOut.shape;
+/** What a list shows of a monitor, without what is long. */
+const { config: _, runbook: __, created_at: ___, ...listed } = MonitorOut.shape;
 
 const DashboardRowOut = object('DashboardRowOut', {
   ...listed,

@@ -1,7 +1,7 @@
 import type { ValueOf } from '../../shared/api/fields.ts';
 import type { MonitorIn, MonitorPatch as MonitorPatchIn } from '../../shared/api/monitors.ts';
 import { Refusal } from '../../shared/base/errors.ts';
-import { nameFrom, storable } from '../../shared/base/names.ts';
+import { descriptionFrom, nameFrom, storable } from '../../shared/base/names.ts';
 import type { Config } from '../../shared/checks/assignment.ts';
 import {
   configFaults,
@@ -259,6 +259,8 @@ export type Monitor = Labels & {
   readonly secrets: Secrets;
   readonly group: string | null;
   readonly affects_group_status: boolean;
+  /** What to do when it fails. */
+  readonly runbook: string | null;
   /** Increases with every change of what is checked. */
   readonly config_version: number;
 };
@@ -283,6 +285,7 @@ export const unsaved = {
   affects_group_status: null,
   external_id: null,
   tags: null,
+  runbook: null,
 } as const;
 
 export const usualIntervals: Readonly<Record<Kind, number>> = {
@@ -351,6 +354,7 @@ export function draftMonitor(
     secrets,
     group: input.group,
     affects_group_status: input.affects_group_status ?? true,
+    runbook: descriptionFrom(input.runbook, 'runbook'),
     config_version: 1,
   };
 }
@@ -476,6 +480,7 @@ export function amendMonitor(
     places: located.places,
     secrets: config.secrets,
     affects_group_status: patch.affects_group_status ?? before.affects_group_status,
+    runbook: patch.runbook === null ? before.runbook : descriptionFrom(patch.runbook, 'runbook'),
     config_version: before.config_version + (what_is_checked_changed ? 1 : 0),
   };
   return {

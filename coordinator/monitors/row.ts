@@ -23,9 +23,12 @@ const settingColumns = {
   tags: 'text[]',
 } as const;
 
+/** What rows of lists leave out: only these are long. */
+const longColumns = { config: 'jsonb', runbook: 'text' } as const;
+
 export const changedColumns = {
   ...settingColumns,
-  config: 'jsonb',
+  ...longColumns,
   places: 'text[]',
   secrets: 'bytea',
   config_version: 'int',
@@ -37,10 +40,10 @@ export const insertedColumns = {
   ...changedColumns,
 } as const;
 
-/** Of `m`, for statements: all that is shown, and all but the config, which is the largest. */
+/** Of `m`, for statements: all that is shown, and all but what is long. */
 const listedColumns = { id: 'uuid', type: 'text', ...settingColumns } as const;
 export const listedNames = namesOf(listedColumns, 'm');
-export const shownNames = namesOf({ ...listedColumns, config: 'jsonb' }, 'm');
+export const shownNames = namesOf({ ...listedColumns, ...longColumns }, 'm');
 
 /** A monitor as lists and answers show it. */
 export type MonitorRow = {
@@ -58,12 +61,13 @@ export type MonitorRow = {
   readonly affects_group_status: boolean;
   readonly external_id: string | null;
   readonly tags: readonly string[];
+  readonly runbook: string | null;
   /** In the format of utcText(). */
   readonly created_at: string;
 };
 
 /** What a row of the dashboard shows of it. */
-export type ListedRow = Omit<MonitorRow, 'version' | 'key' | 'config' | 'created_at'>;
+export type ListedRow = Omit<MonitorRow, 'version' | 'key' | 'config' | 'runbook' | 'created_at'>;
 
 /** What only a change needs, beside what is shown. */
 export type StoredMonitor = MonitorRow & {
@@ -101,6 +105,7 @@ export function monitorFrom(row: StoredMonitor, organisation: string, secrets: S
     affects_group_status: row.affects_group_status,
     external_id: row.external_id,
     tags: row.tags,
+    runbook: row.runbook,
     config_version: row.config_version,
   };
 }
@@ -137,6 +142,7 @@ export function monitorJson(row: MonitorRow) {
     enabled,
     config,
     ...labels,
+    runbook: row.runbook,
     created_at: isoOf(row.created_at),
   };
 }

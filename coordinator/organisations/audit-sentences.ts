@@ -230,7 +230,6 @@ const fields: Readonly<Record<string, string>> = {
   own: 'Owner: only me',
   resolver: 'Name server',
   rrule: 'Recurrence',
-  runbook_url: 'Runbook',
   scope: 'Access',
   slug: 'Address',
   starts_at: 'Starts',

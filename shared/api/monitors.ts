@@ -75,9 +75,16 @@ export const MonitorOut = object('MonitorOut', {
     array(string(), { meaning: 'Words by which monitors are found.', example: ['eu', 'shop'] }),
     [],
   ),
+  runbook: maybe(string(), {
+    description: 'What to do when it fails; shown first on its incidents.',
+    example: 'Restart the `shop` unit, then call Ana.',
+  }),
   warnings,
 });
 
+const runbookWords =
+  'What to do when it fails, in Markdown without HTML and images, up to 2,000 characters.';
+const runbook = string({ limits: { maxLength: 2_000 } });
 const tagWords = 'Up to 20 words of up to 50 characters, kept in small letters.';
 const tags = array(string({ minLength: 1, maxLength: 50, pattern: '^[^,\\s]+$' }), {
   maxItems: 20,
@@ -130,6 +137,7 @@ export const MonitorIn = object('MonitorIn', {
     limits: { maxLength: 200 },
   }),
   tags: maybe(tags, { description: tagWords }),
+  runbook: maybe(runbook, { description: runbookWords }),
 });
 
 export const MonitorPatch = object(
@@ -176,6 +184,7 @@ export const MonitorPatch = object(
     tags: maybe(tags, {
       description: `All of them from now on; an empty list takes them away. ${tagWords}`,
     }),
+    runbook: maybe(runbook, { description: `An empty one takes it away. ${runbookWords}` }),
   },
   { description: 'A field that is not sent, or null, stays as it is.' },
   ({ group, ungroup }, place) =>
@@ -271,6 +280,7 @@ export const monitorRefusals = [
   'group_not_found',
   'external_id_invalid',
   'tags_invalid',
+  'runbook_invalid',
   'ping_alias_taken',
 ] as const;
 
@@ -335,8 +345,8 @@ export const createMonitor = operation({
     'sent here is ignored. A heartbeat monitor gets a token of its own, which stands on its ' +
     'page in the web interface and never in an answer. With an `external_id` that a monitor has ' +
     'already, that one is changed to what is sent and answered with 200: target, name, ' +
-    'interval, config, group, `affects_group_status` and tags that are not sent stay as they ' +
-    'are, and the type must be the same.',
+    'interval, config, group, `affects_group_status`, tags and runbook that are not sent stay ' +
+    'as they are, and the type must be the same.',
   body: MonitorIn,
   response: MonitorOut,
   success: 201,

@@ -108,6 +108,7 @@ export const refusalCodes = {
   nobody_can_check: ['invalid', 'No probe that exists could perform this check.'],
   external_id_invalid: ['invalid', 'The external id must be one line of at most 200 characters.'],
   tags_invalid: ['invalid', 'The tags are too many, or one is too long or has blanks or commas.'],
+  runbook_invalid: ['invalid', 'The runbook is too long.'],
   position_invalid: ['invalid', 'The position is out of range.'],
   request_malformed: ['invalid', 'The request could not be read.'],
   time_zone_invalid: [

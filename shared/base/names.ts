@@ -93,10 +93,13 @@ export function folded(name: string): string {
   return name.trim().toLowerCase().toUpperCase().toLowerCase().normalize('NFC');
 }
 
-/** A description, not trimmed; an empty one is none. @throws Refusal `description_invalid`. */
-export function descriptionFrom(text: string | null): string | null {
+/** A description, not trimmed; an empty one is none. @throws Refusal with the code of its key. */
+export function descriptionFrom(
+  text: string | null,
+  key: 'description' | 'runbook' = 'description',
+): string | null {
   if (text === null || text.trim() === '') return null;
-  const refuse = (fault: string) => new Refusal('description_invalid', { description: fault });
+  const refuse = (fault: string) => new Refusal(`${key}_invalid`, { [key]: fault });
   if (characters(text) > longestDescription)
     throw refuse(`is longer than ${longestDescription} characters; shorten it.`);
   if (!storable(text)) throw refuse('holds a NUL or a broken character; leave it out.');

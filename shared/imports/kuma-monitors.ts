@@ -94,7 +94,6 @@ const reasons: Readonly<Record<string, string>> = {
   retry_interval: confirmed,
   retry_only_on_status_code_failure: confirmed,
   resend_interval: 'reminders are set on channels.',
-  description: 'its description has no counterpart; a tag or the group can say it.',
   domain_expiry_notification: 'a monitor of type domain watches the end of a registration.',
   cache_bust: 'no parameter against caches is added; write one into the address.',
   proxy_id: 'it went through a proxy, which checks do not.',
@@ -112,8 +111,9 @@ export function monitorFrom(raw: Raw, name: string, work: Work): MonitorOfFile |
   }
   const made = ofType(row, name, work);
   if (made === undefined) return undefined;
+  const runbook = row.text('description').slice(0, 2_000);
   omitUnread(row, name, work, reasons);
-  return made;
+  return runbook === '' ? made : { ...made, runbook };
 }
 
 /** Databases whose greeting is known. */

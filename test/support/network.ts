@@ -437,6 +437,7 @@ export const createNetwork = async ({
         affects_group_status: true,
         external_id: null,
         tags: [],
+        runbook: null,
         config_version: 1,
       };
       await sql.begin(async (transaction) => {

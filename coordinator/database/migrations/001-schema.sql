@@ -622,6 +622,8 @@ create table monitors (
   -- since when a monitor is up (rule 18). Of the precision of the engine, which writes the same
   -- moment to the ledger. Otherwise as in migration 075.
   edited_at timestamptz,
+  -- What to do when it fails, as its people wrote it: shown first on an incident.
+  runbook text,
   check ((partition >= 0) and (partition <= 31)),
   check (type in ('https', 'dns', 'heartbeat', 'tcp', 'tls', 'icmp', 'domain', 'websocket', 'grpc')),
   unique (key),
@@ -2063,8 +2065,8 @@ begin
     insert into events (organisation_id, what, monitor_id, name)
     select a.organisation_id, e.what, a.id, a.name from added a join removed r on r.id = a.id
       cross join lateral (values
-        (1, 'monitor.changed', (a.name, a.target, a.interval_s, a.config, a.config_version, a.group_id, a.affects_group_status, a.external_id, a.tags)
-          is distinct from (r.name, r.target, r.interval_s, r.config, r.config_version, r.group_id, r.affects_group_status, r.external_id, r.tags)),
+        (1, 'monitor.changed', (a.name, a.target, a.interval_s, a.config, a.config_version, a.group_id, a.affects_group_status, a.external_id, a.tags, a.runbook)
+          is distinct from (r.name, r.target, r.interval_s, r.config, r.config_version, r.group_id, r.affects_group_status, r.external_id, r.tags, r.runbook)),
         (2, 'monitor.paused', r.enabled and not a.enabled), (3, 'monitor.resumed', a.enabled and not r.enabled)) e (nth, what, is_so)
     where e.is_so order by a.key, e.nth;
   end if;

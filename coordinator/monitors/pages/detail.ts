@@ -28,6 +28,7 @@ import {
   states,
 } from '../../web/elements.ts';
 import { type Html, html, icon, type Part, query } from '../../web/html.ts';
+import { markdown } from '../../web/markdown.ts';
 import { forMembers, type MembersRequest, type PageAnswer, show } from '../../web/page.ts';
 import { number, stepTable } from '../../web/tables.ts';
 import { rotatePingAddress } from '../contract.ts';
@@ -224,6 +225,7 @@ async function answer(request: MembersRequest): Promise<PageAnswer> {
             since ${times.day(monitor.created_at)}.
           </p>
           ${settingsList(monitor)}
+          ${monitor.runbook !== null && html`<h2>Runbook</h2>${markdown(monitor.runbook)}`}
         </section>
       </div>
     `,

@@ -446,11 +446,11 @@ function fold(
   const count =
     countSet(settings, kind, state.form, locationsOf(subject)) +
     (withGroup
-      ? ['group', 'tags'].filter((name) => (state.form.value(name) ?? '').trim() !== '').length
+      ? groupFieldNames.filter((name) => (state.form.value(name) ?? '').trim() !== '').length
       : 0);
   const isWrong =
     isAtFault(settings, state) ||
-    (withGroup && (state.faults.has('group') || state.faults.has('tags')));
+    (withGroup && groupFieldNames.some((name) => state.faults.has(name)));
   const fields = settings.map((setting) =>
     settingField(kind, setting, state, locationsOf(subject)),
   );
@@ -492,6 +492,9 @@ function heldBy(settings: readonly Setting[], { form }: FormState): string | und
     : undefined;
 }
 
+/** Of those that are empty unless someone fills them. */
+const groupFieldNames = ['group', 'tags', 'runbook'];
+
 function groupFields({ choices }: EditedMonitor, state: FormState): Html {
   return html`
     <div class="short">
@@ -520,6 +523,13 @@ function groupFields({ choices }: EditedMonitor, state: FormState): Html {
       autocomplete: 'off',
       placeholder: 'shop, eu',
       help: 'Separated by commas. You can filter by them.',
+    })}
+    ${textArea({
+      name: 'runbook',
+      label: 'Runbook',
+      state,
+      rows: 4,
+      help: 'What to do when it is down. Shown first on its incidents. Markdown works.',
     })}
   `;
 }

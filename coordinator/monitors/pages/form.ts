@@ -46,7 +46,7 @@ import {
 import { shownAddress } from './heartbeat.ts';
 import { streamTestRun, testRunBroken } from './test-run.ts';
 
-const ownFields = ['type', 'target', 'name', 'interval_s', 'group', 'tags'];
+const ownFields = ['type', 'target', 'name', 'interval_s', 'group', 'tags', 'runbook'];
 
 /** The form again, with the refusal beside the fields. */
 export function refusedMonitorForm(form: Form, error: unknown, kind: Kind): FormState {
@@ -99,7 +99,8 @@ async function cloned(request: MembersRequest, from: string): Promise<PageAnswer
     request.ask(getMonitor, { monitor_id: from }),
     request.ask(listMonitorChannels, { monitor: from }),
   ]);
-  const { type, target, name, interval_s, group, affects_group_status, tags, config } = monitor;
+  const { type, target, name, interval_s, group, affects_group_status, tags, runbook, config } =
+    monitor;
   const subject = await newSubject(request, type);
   const open = withoutSecrets(config);
   const form = formOf({
@@ -111,6 +112,7 @@ async function cloned(request: MembersRequest, from: string): Promise<PageAnswer
     group: group ?? '',
     affects_group_status,
     tags: tags.join(', '),
+    runbook,
     [channelsName]: channels.filter(({ chosen }) => chosen).map(({ id }) => id),
   });
   const lacksSecrets = JSON.stringify(open) !== JSON.stringify(config);
@@ -262,6 +264,9 @@ function common(kind: string, form: Form, config: Config) {
     ...(interval_s === undefined ? {} : { interval_s }),
     ...(form.names.includes('target') ? { target: targetOf(kind, form) } : {}),
     ...(form.names.includes('tags') ? { tags: tagsOf(form.value('tags') ?? '') } : {}),
+    ...(form.names.includes('runbook')
+      ? { runbook: (form.value('runbook') ?? '').replaceAll('\r\n', '\n') }
+      : {}),
     ...(form.names.includes('affects_group_status')
       ? { affects_group_status: form.value('affects_group_status') === 'true' }
       : {}),
@@ -362,7 +367,7 @@ function savedForm(
   more: Parameters<typeof formOf>[0] = {},
 ): Form {
   const { kind, monitor, channels } = subject;
-  const { target, name, interval_s, group, affects_group_status, tags, config } = monitor;
+  const { target, name, interval_s, group, affects_group_status, tags, runbook, config } = monitor;
   return formOf({
     [channelsName]: channels.filter(({ chosen }) => chosen).map(({ id }) => id),
     ...formOfConfig(kind, config, locationsOf(subject)),
@@ -372,6 +377,7 @@ function savedForm(
     group: group ?? '',
     affects_group_status,
     tags: tags.join(', '),
+    runbook,
     ...more,
   });
 }

@@ -354,7 +354,7 @@ describe('The REST face', () => {
     const { value, ...rest } = theirs(recorded);
     if (typeof value !== 'object' || value === null) return theirs(recorded);
     const left = sent.includes('affects_group_status') ? {} : { affects_group_status: null };
-    return { ...rest, value: { external_id: null, tags: null, ...value, ...left } };
+    return { ...rest, value: { external_id: null, tags: null, runbook: null, ...value, ...left } };
   };
 
   let app: FastifyInstance;

@@ -62,6 +62,7 @@ const draft = (
       affects_group_status: true,
       external_id: null,
       tags: null,
+      runbook: null,
       ...input,
     },
     organisation,
@@ -79,6 +80,7 @@ const nothing: MonitorPatch = {
   affects_group_status: null,
   external_id: null,
   tags: null,
+  runbook: null,
 };
 const amend = (monitor: Monitor, patch: Partial<MonitorPatch>, plan: PlanName = 'self_hosted') =>
   amendMonitor(monitor, { ...nothing, ...patch }, { plan, checkers, registries });

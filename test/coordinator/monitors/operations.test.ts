@@ -317,6 +317,26 @@ describe('operations', () => {
       ).toBe('faults');
     });
 
+    test('keeps a runbook until it is empty, tells of its change, and refuses one that is too long', async () => {
+      const { id } = await fresh();
+      const update = (runbook: string | null) =>
+        bench.call(updateMonitor, house.owner, { monitor_id: id, runbook });
+      const text = `1. Stop\n2. Start\n${'é'.repeat(1_983)}`;
+      expect(await update(text)).toMatchObject({ runbook: text });
+      expect(
+        await bench.call(updateMonitor, house.owner, { monitor_id: id, name: 'A' }),
+      ).toMatchObject({
+        runbook: text,
+      });
+      expect(await update(null)).toMatchObject({ runbook: text });
+      const tooLong = { monitor_id: id, runbook: `${text}e` };
+      expect(await bench.refusal(updateMonitor, house.owner, tooLong)).toBe('runbook_invalid');
+      expect(await update(' ')).toMatchObject({ runbook: null });
+      const events = await bench.sql<{ what: string }[]>`
+        select what from events where monitor_id = ${id} and what = 'monitor.changed'`;
+      expect(events).toHaveLength(3);
+    });
+
     test('of many at once loses none of the changes', async () => {
       const { id } = await fresh();
       await Promise.all([

@@ -183,6 +183,7 @@ const otherwise = {
     affects_group_status: true,
     external_id: `other/${String(type)}`,
     tags: ['other'],
+    runbook: 'Another',
   }),
   channels: () => ({
     name: 'Other',

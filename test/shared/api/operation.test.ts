@@ -133,6 +133,7 @@ describe('The table of operations', () => {
       readonly affects_group_status: boolean | null;
       readonly external_id: string | null;
       readonly tags: readonly string[] | null;
+      readonly runbook: string | null;
     }>();
     expectTypeOf<InputOf<typeof operations.listIncidents>['state']>().toEqualTypeOf<
       'all' | 'open' | 'resolved'
@@ -159,6 +160,7 @@ describe('The table of operations', () => {
         affects_group_status: null,
         external_id: null,
         tags: null,
+        runbook: null,
       },
     });
   });

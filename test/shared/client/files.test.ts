@@ -264,6 +264,7 @@ describe('export', () => {
       affects_group_status: fc.boolean(),
       tags: fc.subarray(['eu', 'shop', 'x']),
       external_id: fc.uuid(),
+      runbook: fc.constantFrom('1. Stop\n2. Start', `$\{NAME} $\{no name} $$\{NAME}`),
     },
     { requiredKeys: ['type', 'target', 'name'] },
   );

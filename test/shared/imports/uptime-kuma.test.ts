@@ -96,7 +96,15 @@ describe('Uptime Kuma', () => {
         conditions:
           '[{"type":"expression","variable":"record","operator":"equals","value":"mail.shop.example"}]',
       },
-      { id: 11, name: 'Paused', type: 'ping', active: 0, interval: 60, hostname: 'shop.example' },
+      {
+        id: 11,
+        name: 'Paused',
+        type: 'ping',
+        active: 0,
+        interval: 60,
+        hostname: 'shop.example',
+        description: 'Ring the **floor**',
+      },
     ],
     tag: [{ id: 1, name: 'Team', color: '#fff' }],
     monitor_tag: [{ id: 1, tag_id: 1, monitor_id: 3, value: 'Shop Floor' }],
@@ -227,7 +235,11 @@ describe('Uptime Kuma', () => {
         expected_values: ['mail.shop.example'],
       },
     });
-    expect(monitors.paused).toMatchObject({ type: 'icmp', enabled: false });
+    expect(monitors.paused).toMatchObject({
+      type: 'icmp',
+      enabled: false,
+      runbook: 'Ring the **floor**',
+    });
     expect(Object.keys(monitors)).not.toContain('box');
     expect(channels).toEqual({
       chat: {

@@ -148,6 +148,27 @@ describe('the form of a new monitor', () => {
     expect(answer.text).toContain('<option value="60" selected>');
   });
 
+  test('keeps a runbook, shows it on the page of the monitor and in the form, and says where it is too long', async () => {
+    const name = 'With a runbook';
+    const runbook = '- Call <b>Ana</b>\r\n- Read https://wiki.example/shop';
+    await forms.post('/monitors/new', { ...wanted, name, runbook }, web.house.member);
+    const [row] = await forms.rowsNamed(name);
+    expect(await web.text(`/monitors/${row?.id}`, 'viewer')).toContain(
+      '<li>Call &lt;b&gt;Ana&lt;/b&gt;</li><li>Read <a href="https://wiki.example/shop"',
+    );
+    const edit = await web.text(`/monitors/${row?.id}/edit`, 'member');
+    expect(fieldsIn(edit).runbook).toEqual(['- Call <b>Ana</b>\n- Read https://wiki.example/shop']);
+    const refused = await forms.post(
+      '/monitors/new',
+      { ...wanted, name, runbook: 'x'.repeat(2_001) },
+      web.house.member,
+    );
+    expect([refused.status, refused.text]).toEqual([
+      400,
+      expect.stringContaining('Is longer than 2000 characters; shorten it.'),
+    ]);
+  });
+
   test('accepts tags with commas between, which filter the list and are in the form again', async () => {
     const name = 'Tagged by hand';
     await forms.post('/monitors/new', { ...wanted, name, tags: 'Shop, eu ,' }, web.house.member);
