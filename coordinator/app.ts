@@ -17,9 +17,9 @@ import { createForwarded, soundUrl } from './api/server.ts';
 import { assistantRoutes, createAssistants } from './assistants/mcp-routes.ts';
 import { oauthRoutes } from './assistants/oauth-routes.ts';
 import { anchorsOf, busReachedAt, type Config, dedicatedConnections } from './config.ts';
-import { answersSoon, connect, longWork, sessionNameOf, timeOf } from './database/connect.ts';
+import { answersSoon, connect, sessionNameOf, timeOf } from './database/connect.ts';
 import { listenTo } from './database/listen.ts';
-import { migrate, missingMigrations } from './database/migrate.ts';
+import { bringUpToDate } from './database/migrate.ts';
 import {
   createTimeouts,
   refuseTransactionPooling,
@@ -353,8 +353,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     ownUrl ||= url;
     await untilDatabase(async () => {
       await refuseTransactionPooling(sql, config.DATABASE_URL);
-      const applied =
-        (await missingMigrations(sql)).length > 0 ? await migrateOnce(config.DATABASE_URL) : [];
+      const applied = await bringUpToDate(sql, config.DATABASE_URL);
       await secrets.check(sql);
       if (applied.length > 0)
         log.info({ migrations: applied }, 'migrated the database to this version');
@@ -469,10 +468,4 @@ async function closeWeb(web: FastifyInstance, lastAnswersMs = usualLastAnswersMs
   const cut = setTimeout(() => web.server.closeAllConnections(), lastAnswersMs);
   await web.close();
   clearTimeout(cut);
-}
-
-/** On its own connection: migrations may take long, as no other work may. */
-async function migrateOnce(url: string): Promise<readonly string[]> {
-  const sql = connect(url, { name: 'antipode migrations', connections: 1, patience: longWork });
-  return await migrate(sql).finally(() => sql.end({ timeout: 1 }));
 }

@@ -1,6 +1,8 @@
 import { backoff, pause } from '../../shared/base/async.ts';
+import { ConfigurationFault } from '../../shared/base/env.ts';
 import { codeOf } from '../../shared/base/errors.ts';
-import type { Sql } from './connect.ts';
+import { version } from '../../shared/base/process.ts';
+import { connect, longWork, type Sql } from './connect.ts';
 import { migrationNames, migrationText } from './migration-files.ts';
 import { inTransaction, takeAdvisoryLock } from './sql.ts';
 
@@ -14,21 +16,46 @@ const migrationFiles: MigrationFiles = { names: migrationNames, text: migrationT
 type MigrateOptions = { readonly files?: MigrationFiles; readonly wait?: number };
 
 /**
- * The files that this database lacks, by one query. A new database does not even have the table.
+ * Brings the database to this version's schema, on a connection of its own: a migration may take
+ * long, as no other work may. @returns the names that this call applied.
  */
-export async function missingMigrations(
-  sql: Sql,
-  files: MigrationFiles = migrationFiles,
-): Promise<readonly string[]> {
+export async function bringUpToDate(sql: Sql, url: string): Promise<readonly string[]> {
+  if ((await missingMigrations(sql, migrationFiles)).length === 0) return [];
+  const own = connect(url, { name: 'antipode migrations', connections: 1, patience: longWork });
+  return await migrate(own).finally(() => own.end({ timeout: 1 }));
+}
+
+/**
+ * The files that this database lacks, by one query. A new database does not even have the table.
+ * @throws ConfigurationFault when a newer version left no place for this one.
+ */
+async function missingMigrations(sql: Sql, files: MigrationFiles): Promise<readonly string[]> {
   try {
-    const there = new Set(
-      (await sql<{ name: string }[]>`select name from migrations`).map(({ name }) => name),
-    );
-    return files.names().filter((name) => !there.has(name));
+    const there = await sql<{ name: string; oldest: string | null }[]>`
+      select name, oldest from migrations order by name desc`;
+    const known = files.names();
+    for (const { name, oldest } of there)
+      if (oldest !== null && !known.includes(name) && isBefore(version, oldest))
+        throw new ConfigurationFault([
+          `DATABASE_URL: a newer Antipode changed this database (${name}) so that none before ${oldest} can work on it; this is ${version}. Start ${oldest} or newer, or restore the backup from before that upgrade into an empty database`,
+        ]);
+    return known.filter((file) => !there.some(({ name }) => name === file));
   } catch (error) {
     if (codeOf(error) === '42P01') return files.names();
     throw error;
   }
+}
+
+function isBefore(one: string, other: string): boolean {
+  return one.localeCompare(other, 'en', { numeric: true }) < 0;
+}
+
+/**
+ * The oldest version that can work on the schema after a file that takes something away, as its line
+ * `-- oldest: 1.2.0` says. Null: any, as after a file that only adds.
+ */
+export function oldestAfter(text: string): string | null {
+  return /^-- oldest: (\d+\.\d+\.\d+)$/m.exec(text)?.[1] ?? null;
 }
 
 /**
@@ -42,9 +69,9 @@ const maxTries = 30;
 /**
  * Brings the database to this version's schema: each file once, forward only, in its own
  * transaction. Several coordinators may start at once: a lock lets one work, and the others find it
- * done. Unknown names are left alone, because during a rolling upgrade an older coordinator may
- * start on a newer schema. A file that has to wait for a table steps back and tries again, so that
- * running coordinators go on. @returns the names that this call applied.
+ * done. An older version starts on a newer schema, during a rolling upgrade or after going back,
+ * unless a file says that it is too old. A file that has to wait for a table steps back and tries
+ * again, so that running coordinators go on. @returns the names that this call applied.
  */
 export async function migrate(
   sql: Sql,
@@ -73,13 +100,13 @@ function applyOne(sql: Sql, name: string, text: string, wait: number): Promise<b
     const [, , , [known]] = await Promise.all([
       takeAdvisoryLock(transaction, 'migrations'),
       transaction.unsafe(`set local lock_timeout = ${wait}`),
-      transaction`create table if not exists migrations (name text primary key, applied_at timestamptz not null default now())`,
+      transaction`create table if not exists migrations (name text primary key, applied_at timestamptz not null default now(), oldest text)`,
       transaction`select 1 from migrations where name = ${name}`,
     ]);
     if (known) return false;
     await Promise.all([
       transaction.unsafe(text),
-      transaction`insert into migrations (name) values (${name})`,
+      transaction`insert into migrations (name, oldest) values (${name}, ${oldestAfter(text)})`,
     ]);
     return true;
   });

@@ -8,7 +8,7 @@ import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { readConfig } from '../../coordinator/config.ts';
 import { connect } from '../../coordinator/database/connect.ts';
-import { migrate } from '../../coordinator/database/migrate.ts';
+import { bringUpToDate } from '../../coordinator/database/migrate.ts';
 import { connectionFault } from '../../coordinator/database/startup.ts';
 import { operatorIn } from '../../coordinator/gate/caller.ts';
 import { organisationById } from '../../coordinator/gate/records.ts';
@@ -139,7 +139,7 @@ async function makeAll(
   };
 
   try {
-    await migrate(sql);
+    await bringUpToDate(sql, config.DATABASE_URL);
     await Promise.all([makeOwner(), ...sites.map(makeProbe)]);
     const link = { email: made.owner?.email, made_for: 'start' };
     tell({ signInUrl: (await forInstallation(createSignInLink, link, withAddress)).address });

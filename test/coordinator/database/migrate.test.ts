@@ -1,8 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connect, longWork, type Sql } from '../../../coordinator/database/connect.ts';
-import { type MigrationFiles, migrate } from '../../../coordinator/database/migrate.ts';
+import {
+  type MigrationFiles,
+  migrate,
+  oldestAfter,
+} from '../../../coordinator/database/migrate.ts';
 import { migrationNames, migrationText } from '../../../coordinator/database/migration-files.ts';
 import { newId } from '../../../shared/base/crypto.ts';
+import { version } from '../../../shared/base/process.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createTestOrganisation } from '../../support/people.ts';
 import fc from '../../support/random.ts';
@@ -64,6 +69,26 @@ describe('migrate', async () => {
     expect(await sql`select next from probes`).toEqual([]);
   });
 
+  test('a coordinator of this version does not start where a newer one left no place for it', async () => {
+    const withFile = (name: string, oldest: string): MigrationFiles => ({
+      names: () => [...migrationNames(), name],
+      text: () =>
+        `-- Nobody reads it any more.\n-- oldest: ${oldest}\nalter table probes drop column if exists next`,
+    });
+    expect(await migrate(sql, { files: withFile('902-shrinks.sql', version) })).toEqual([
+      '902-shrinks.sql',
+    ]);
+    expect(await migrate(sql)).toEqual([]);
+    const ahead = withFile('903-shrinks.sql', '99.1.0');
+    expect(await migrate(sql, { files: ahead })).toEqual(['903-shrinks.sql']);
+    await expect(migrate(sql)).rejects.toThrow(
+      `a newer Antipode changed this database (903-shrinks.sql) so that none before 99.1.0 can work on it; this is ${version}. Start 99.1.0 or newer, or restore the backup`,
+    );
+    // The one that brought the file knows it.
+    expect(await migrate(sql, { files: ahead })).toEqual([]);
+    await sql`delete from migrations where name like '90%'`;
+  });
+
   test('one that fails changes nothing, and is tried again at the next start', async () => {
     const broken: MigrationFiles = {
       names: () => [...migrationNames(), '901-broken.sql'],
@@ -85,7 +110,8 @@ describe('migrate', async () => {
 /**
  * During an upgrade coordinators of both versions work on the new schema. So a migration only adds:
  * what it takes away, renames or newly demands must be something that no coordinator of the version
- * that it follows reads or writes. Held by reading the SQL.
+ * that it follows reads or writes, and then it says which is the oldest that does not. Held by
+ * reading the SQL.
  */
 describe('a migration', () => {
   const first = '001-schema.sql';
@@ -151,9 +177,15 @@ describe('a migration', () => {
       );
   };
 
-  test('only adds to what the version that it follows works on', () => {
+  const undeclaredIn = (text: string): string[] =>
+    oldestAfter(text) === null ? contractionsOf(statementsOf(text)) : [];
+
+  test('only adds to what the version that it follows works on, or says which is the oldest', () => {
     const later = migrationNames().filter((name) => name > first);
-    expect(later.flatMap((file) => contractionsOf(statementsOf(migrationText(file))))).toEqual([]);
+    expect(later.flatMap((file) => undeclaredIn(migrationText(file)))).toEqual([]);
+    const shrinks = 'alter table monitors drop column note;';
+    expect(undeclaredIn(shrinks)).toHaveLength(1);
+    expect(undeclaredIn(`-- oldest: 1.2.0\n${shrinks}`)).toEqual([]);
   });
 
   test('is read without its comments and without the bodies of its functions', () => {
