@@ -4,11 +4,12 @@ import { existsSync } from 'node:fs';
 import { chown, cp, mkdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative, resolve } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 import { codeOf } from '../../shared/base/errors.ts';
 import { firstPassableFor, isPassableFor, isRoot, isRunnableFor, projectFolder } from './home.ts';
-import { type Command, endProcess, findProcess } from './processes.ts';
+import { type Command, endProcess, findProcess, signal } from './processes.ts';
 
 /**
  * Makes the Postgres of the npm platform package runnable, without its install script and for the
@@ -340,11 +341,22 @@ async function readPidFile(folder: string): Promise<{ pid: number; status: strin
     : { pid: Number(lines[0]), status: (lines[7] ?? '').trim() };
 }
 
-/** Ends a server that a killed launcher left on this folder. @throws when it cannot be ended. */
+/**
+ * Ends a server that a killed launcher left on this folder. While nobody has noticed the end of one
+ * that was killed, its number is taken, and Postgres would take it for running. @throws when it
+ * cannot be ended.
+ */
 export async function endLeftPostgres(folder: string): Promise<void> {
-  const left = await readPidFile(folder);
-  const found = left === undefined ? undefined : await findProcess(left.pid);
-  if (found === undefined || !found.command.includes('postgres')) return;
-  if (!(await endProcess(found.pid, ['SIGINT', 'SIGQUIT', 'SIGKILL'])))
-    throw new Error(`another Postgres (process ${found.pid}) has ${folder} and does not end`);
+  const { pid } = (await readPidFile(folder)) ?? {};
+  if (pid === undefined) return;
+  const found = await findProcess(pid);
+  if (
+    found?.command.includes('postgres') &&
+    !(await endProcess(pid, ['SIGINT', 'SIGQUIT', 'SIGKILL']))
+  )
+    throw new Error(`another Postgres (process ${pid}) has ${folder} and does not end`);
+  for (let tries = 0; tries < 250 && signal(pid, 0); tries++) {
+    if ((await findProcess(pid)) !== undefined) return; // Of another program.
+    await pause(20);
+  }
 }

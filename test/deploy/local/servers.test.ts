@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, cp, mkdir, mkdtemp, readdir, readlink, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -19,7 +20,13 @@ import {
   type PreparedPostgres,
   preparePostgres,
 } from '../../../deploy/local/postgres.ts';
-import { awaitReady, type Child, startChild } from '../../../deploy/local/processes.ts';
+import {
+  awaitReady,
+  type Child,
+  findProcess,
+  signal,
+  startChild,
+} from '../../../deploy/local/processes.ts';
 import { createBusIdentity } from '../../../shared/bus/identity.ts';
 import { issueCredentials, keyFromSeed, withRevocations } from '../../../shared/bus/nkeys.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -264,6 +271,17 @@ describe('postgres', () => {
       await endLeftPostgres(prepared.folder);
       await left.exited;
       await start(await prepare());
+    });
+
+    test('that was killed has its number until its end is noticed, and is waited for', async () => {
+      const parent = spawn('sh', ['-c', 'true & echo $!; exec sleep 1']);
+      const pid = Number(await once(parent.stdout, 'data'));
+      await eventually(async () => (await findProcess(pid)) === undefined);
+      const left = join(home, 'left');
+      await mkdir(join(left, 'data'), { recursive: true });
+      await writeFile(join(left, 'data/postmaster.pid'), `${pid}\n`);
+      await endLeftPostgres(left);
+      expect(signal(pid, 0)).toBe(false);
     });
   });
 });
