@@ -24,6 +24,7 @@ const longest = [
   'network/absence',
   'network/notifications',
   'coordinator/starting',
+  'deploy/upgrade',
   'simulation/mutations',
   'network/after-glitch',
   'network/hostile',

@@ -199,7 +199,7 @@ async function installed(name: string, files: ReadonlyMap<string, string>): Prom
 async function filesOfNext(): Promise<ReadonlyMap<string, string>> {
   const checkout = join(folder, 'checkout');
   await mkdir(checkout);
-  const rooms = ['coordinator', 'probe', 'shared', 'deploy'];
+  const rooms = ['coordinator', 'probe', 'shared', 'deploy', 'docs'];
   for (const name of [...rooms, 'package-lock.json', 'LICENSE', 'README.md'])
     await cp(join(projectFolder, name), join(checkout, name), { recursive: true });
   await symlink(join(projectFolder, 'node_modules'), join(checkout, 'node_modules'));
