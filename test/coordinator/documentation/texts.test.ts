@@ -10,7 +10,12 @@ import {
   readMarkdown,
 } from '../../../coordinator/documentation/markdown.ts';
 import { pageNames, pageText } from '../../../coordinator/documentation/page-files.ts';
+import { understand } from '../../../coordinator/operator/command-line.ts';
+import { commands as operatorCommands } from '../../../coordinator/operator/commands.ts';
 import { projectFolder } from '../../../deploy/node/places.mjs';
+import { commands } from '../../../shared/client/commands.ts';
+
+import { commandsOf, typedElsewhere, typedPages } from './commands.ts';
 
 /** The pages of docs/ as they are written. */
 
@@ -134,3 +139,94 @@ describe('Markdown', () => {
     expect(() => readMarkdown(text)).toThrow('the documentation cannot be read');
   });
 });
+
+describe('commands', () => {
+  test('are each typed by a test', () => {
+    const typed: ReadonlySet<string> = new Set([...typedPages.api, ...typedPages.service]);
+    const untyped = names
+      .filter((name) => !typed.has(name))
+      .flatMap((name) => commandsOf(name).map((command) => `${name}: ${command}`))
+      .filter(
+        (line) => !typedElsewhere.some(([pattern]) => pattern.test(line.replace(/^\S+: /, ''))),
+      );
+    expect(untyped).toEqual([]);
+    expect(names.flatMap(commandsOf).length).toBeGreaterThan(60);
+  });
+
+  test('that another test types are in a page, and in that test', () => {
+    const all = names.flatMap(commandsOf);
+    for (const [pattern, file, words] of typedElsewhere) {
+      expect(
+        all.filter((command) => pattern.test(command)),
+        String(pattern),
+      ).not.toEqual([]);
+      expect(readFileSync(join(projectFolder, file), 'utf8'), file).toContain(words);
+    }
+  });
+
+  test('in the middle of a text are commands that there are, with flags that they take', () => {
+    const silent = { out: () => undefined, err: () => undefined, watched: false };
+    const nouns = new Set(operatorCommands.map(({ words }) => words[0] ?? ''));
+    const isOperators = (words: readonly string[]): boolean =>
+      typeof understand(words, silent) !== 'number' ||
+      (words.length === 2 && understand([...words, '--help'], silent) === 0);
+    const isClients = ([noun, verb, ...rest]: readonly string[]): boolean => {
+      const command = commands.find(({ words }) => words[0] === noun && words[1] === verb);
+      const flags = rest.filter((word) => word.startsWith('--')).map((word) => word.slice(2));
+      return (
+        command !== undefined &&
+        flags.every((name) => command.flags.some((each) => each.name === name))
+      );
+    };
+    const wrong = names.flatMap((name) =>
+      codeWordsIn(readMarkdown(pageText(name))).flatMap((code) => {
+        const words = code.replace(/^npm run operator -- |^operator /, '').split(' ');
+        const isAsked = words.join(' ') !== code;
+        // A sentence of a log may begin with a noun, too.
+        const isShort = words.length > 1 && !/^[a-z]/.test(words[2] ?? '');
+        if (words.includes('NOUN')) return [];
+        const isRight =
+          isAsked || (isShort && nouns.has(words[0] ?? ''))
+            ? isOperators(words)
+            : !code.startsWith('antipode ') ||
+              notOperations.test(code) ||
+              isClients(words.slice(1));
+        return isRight ? [] : [`${name}: ${code}`];
+      }),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test('stand in blocks that say so: a block without a language has none', () => {
+    const command = /^(?:antipode|npm|npx|curl|docker|helm|kubectl|systemctl|node) /;
+    const unmarked = names.flatMap((name) =>
+      codeIn(readMarkdown(pageText(name)))
+        .filter(
+          ({ language, text }) =>
+            language === '' && text.split('\n').some((line) => command.test(line)),
+        )
+        .map(({ text }) => `${name}: ${text}`),
+    );
+    expect(unmarked).toEqual([]);
+  });
+});
+
+/** Commands of the client that are no single operation. */
+const notOperations = /^antipode (?:help|--help|discover kubernetes|operator|backup|restore)\b/;
+
+function codeWordsIn(parts: readonly (Block | Inline)[]): readonly string[] {
+  return parts.flatMap((part) => {
+    if (part.is === 'code') return 'language' in part ? [] : [part.text];
+    if (part.is === 'list') return part.items.flatMap(codeWordsIn);
+    if (part.is === 'table') return [...part.head, ...part.rows.flat()].flatMap(codeWordsIn);
+    if ('words' in part) return codeWordsIn(part.words);
+    return 'inside' in part ? codeWordsIn(part.inside) : [];
+  });
+}
+
+function codeIn(blocks: readonly Block[]): readonly Extract<Block, { is: 'code' }>[] {
+  return blocks.flatMap((block) => {
+    if (block.is === 'code') return [block];
+    return block.is === 'list' ? block.items.flatMap(codeIn) : [];
+  });
+}
