@@ -6,6 +6,7 @@ import {
   PermissionViolationError,
 } from '@nats-io/transport-node';
 import type { Log } from '../base/log.ts';
+import { atSharedTick, type SharedTick } from '../base/shared-tick.ts';
 import { type Announce, type Announcement, isAnnounced } from './announcement.ts';
 import {
   type AccessLost,
@@ -201,6 +202,9 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
     change('closed');
   });
 
+  const pings = pingTogether(nc, () => status === 'connected');
+  void nc.closed().finally(pings.stop);
+
   const onStatus: Bus['onStatus'] = (listener) => {
     listeners.add(listener);
     return { stop: () => void listeners.delete(listener) };
@@ -319,8 +323,6 @@ async function dial(options: BusOptions, failed: FailedDial): ReturnType<typeof 
   const more = {
     name,
     ...(inboxPrefix === undefined ? {} : { inboxPrefix }),
-    pingInterval: 2_000,
-    maxPingOut: 2,
   };
   try {
     return await dialWithRetries(options, more, failed, signal);
@@ -331,6 +333,32 @@ async function dial(options: BusOptions, failed: FailedDial): ReturnType<typeof 
       });
     throw error;
   }
+}
+
+const pingEveryMs = 2_000;
+/** A connection that leaves so many pings in a row unanswered is dead, and is dialled anew. */
+const mostUnanswered = 2;
+
+/**
+ * The client's own pings begin with each connection; all of a process that ping together wake it,
+ * and the server, once.
+ */
+function pingTogether(nc: NatsConnection, isConnected: () => boolean): SharedTick {
+  let unanswered = 0;
+  const answered = (): void => {
+    unanswered = 0;
+  };
+  return atSharedTick(pingEveryMs, () => {
+    if (!isConnected()) answered();
+    else if (unanswered >= mostUnanswered) {
+      answered();
+      void nc.reconnect();
+    } else {
+      unanswered += 1;
+      // Rejected when the connection ends: the next one counts anew.
+      nc.flush().then(answered, answered);
+    }
+  });
 }
 
 /**

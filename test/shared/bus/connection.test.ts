@@ -80,6 +80,27 @@ describe('the bus', () => {
     await eventually(() => said.at(-1) === 'closed');
   });
 
+  test('is dialled anew when the server is silent, and serves again', async ({
+    onTestFinished,
+  }) => {
+    const account = await createAccount();
+    const proxy = await createTcpProxy(account.url);
+    onTestFinished(proxy.close);
+    const patient = await connectBus({
+      url: proxy.url,
+      credentials: account.coordinatorCredentials,
+      name: 'patient',
+      log,
+    });
+    onTestFinished(patient.close);
+    const said: BusStatus[] = [];
+    patient.onStatus((status) => said.push(status));
+    proxy.freeze();
+    await eventually(() => said.includes('disconnected'));
+    await eventually(() => said.at(-1) === 'connected');
+    await patient.flush();
+  });
+
   test('that is about to close waits at most a second for answers, of earlier or later requests', async ({
     onTestFinished,
   }) => {
