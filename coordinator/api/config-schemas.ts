@@ -51,13 +51,13 @@ const head = ['Key', 'Meaning', 'Allowed', 'Not given', 'Example']
   .map((words) => `<th scope="col">${words}</th>`)
   .join('');
 
-/** A chapter of the page: one table for each type. */
+/** A page: one table for each type. */
 export function configChapter(): string {
-  return `<h2 id="config">Keys of a config</h2><p>${prose(unused)}</p>${kinds
+  return `<h1>Keys of a config</h1><p>${prose(unused)}</p>${kinds
     .map((kind) => {
       const caption = `Keys of ${kind}`;
       const rows = Object.entries(configKeys[kind]).map(cells).join('');
-      return `<section id="config-${kind}"><h3>${caption}</h3><div class="wide" tabindex="0" role="region" aria-label="${caption}"><table class="keys"><thead><tr>${head}</tr></thead><tbody>${rows}</tbody></table></div></section>`;
+      return `<section id="config-${kind}"><h2>${caption}</h2><div class="wide" tabindex="0" role="region" aria-label="${caption}"><table class="keys"><thead><tr>${head}</tr></thead><tbody>${rows}</tbody></table></div></section>`;
     })
     .join('')}`;
 }

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { isRecord } from '../../shared/base/json.ts';
 import { configChapter } from './config-schemas.ts';
 import { callExamples, copyable, escapeHtml, prose } from './document-words.ts';
-import { webhooksChapter } from './event-post.ts';
 import {
   type ApiDocument,
   type OperationEntry,
@@ -13,72 +12,196 @@ import {
   responseIn,
 } from './openapi.ts';
 
-/** The chapters beside the operations: first steps, the client, the assistants. */
+/** What a page of the reference is about, and its content without a frame. */
+type Part = {
+  readonly name: string;
+  readonly title: string;
+  readonly body: string;
+};
 
-export function beginning(baseUrl: string): string {
+/** The API document for people: an index, and a page for each operation, object and chapter. */
+export type Reference = {
+  /** @param words only what has all of them; everything without any. */
+  readonly index: (words: string) => string;
+  readonly page: (name: string) => string | undefined;
+};
+
+/** Where the index and its pages stand. */
+const place = '/api/v1/docs';
+
+/** `isAboutOpen`: the page about the installation itself is public. */
+export function createReference(
+  document: ApiDocument,
+  baseUrl: string,
+  isAboutOpen = false,
+): Reference {
+  const listed: readonly Listed[] = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, entry]) => ({
+      method: method.toUpperCase(),
+      path,
+      entry,
+    })),
+  );
+  const operations = listed.map((one) => ({ ...one, part: operationPart(document, one) }));
+  const objects = Object.keys(document.components.schemas).flatMap(
+    (name) => objectPart(document, name) ?? [],
+  );
+  const chapters: readonly Part[] = [
+    { name: 'config', title: 'Keys of a config', body: configChapter() },
+    { name: 'plans', title: 'Plans', body: plansChapter() },
+  ];
+  const parts = new Map(
+    [...operations.map(({ part }) => part), ...objects, ...chapters].map((part) => [
+      part.name,
+      part,
+    ]),
+  );
+  const texts = new Map<Part, string>();
+  const has = (words: readonly string[]) => (part: Part) => {
+    const text = texts.get(part) ?? plainText(part);
+    texts.set(part, text);
+    return words.every((word) => text.includes(word));
+  };
+  const navigation = (current?: string) => contentsOf(document, listed, current);
+
+  return {
+    page: (name) => {
+      const part = parts.get(name);
+      return part && frame(part.title, `${upwards}${part.body}`, navigation(name));
+    },
+    index: (asked) => {
+      const words = asked.toLowerCase().split(/\s+/).filter(Boolean);
+      const isFound = has(words);
+      const found = document.tags.map(({ name, description }) => ({
+        name,
+        description,
+        operations: operations.filter(
+          ({ entry, part }) => entry.tags.includes(name) && isFound(part),
+        ),
+      }));
+      const list = [
+        ...found.map(tagPart),
+        linkList('objects', 'Objects', objects.filter(isFound)),
+        linkList('chapters', 'More', chapters.filter(isFound)),
+      ].join('');
+      const head = `<h1>Antipode API</h1><p class="faint">Version 1, document ${escapeHtml(String(document.info.version))}. For machines: <a href="/api/v1/openapi.json">openapi.json</a>.${isAboutOpen ? ' <a href="/about">Service status</a>' : ''}</p>${searchForm(asked)}`;
+      return words.length === 0
+        ? frame(
+            'Antipode API, version 1',
+            `${head}${beginning(baseUrl)}${aboutPart(document)}${onceChapter()}${list}`,
+            navigation(),
+          )
+        : frame(
+            'Search of the Antipode API',
+            `${head}${list === '' ? '<p role="status">Nothing has all of these words.</p>' : list}`,
+            navigation(),
+          );
+    },
+  };
+}
+
+type Listed = { readonly method: string; readonly path: string; readonly entry: OperationEntry };
+
+const upwards = `<p><a href="${place}">All operations</a></p>`;
+
+function plainText({ name, title, body }: Part): string {
+  const text = body.replaceAll(/<[^>]+>/g, ' ').replaceAll(/&(?:quot|#39|amp|lt|gt);/g, ' ');
+  return `${name} ${title} ${text}`.toLowerCase();
+}
+
+/** Without scripts only the copy buttons are missing, and old addresses lead to the index. */
+function frame(title: string, main: string, navigation: string): string {
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escapeHtml(title)}${title.includes('Antipode') ? '' : ' · Antipode API'}</title><style>${docsStyle}</style></head>
+<body><a class="skip" href="#content">Skip to content</a><div class="page">
+${navigation}
+<main id="content">${main}</main></div><script>${docsScript}</script></body></html>`;
+}
+
+/** All operations by tag, on every page. */
+function contentsOf(
+  document: ApiDocument,
+  listed: readonly Listed[],
+  current: string | undefined,
+): string {
+  const link = (name: string, words: string): string =>
+    `<a href="${place}/${name}"${name === current ? ' aria-current="page"' : ''}>${escapeHtml(words)}</a>`;
+  const tags = document.tags
+    .map(
+      ({ name }) =>
+        `<p><a href="${place}#${anchor(name)}">${escapeHtml(name)}</a></p><ul>${listed
+          .filter(({ entry }) => entry.tags.includes(name))
+          .map(({ entry }) => `<li>${link(entry.operationId, entry.summary)}</li>`)
+          .join('')}</ul>`,
+    )
+    .join('');
+  return `<nav aria-label="Contents"><p><a href="/docs">Documentation</a></p><p><a href="${place}"${current === undefined ? ' aria-current="page"' : ''}>API reference</a></p>${tags}<p>${link('config', 'Keys of a config')}</p><p>${link('plans', 'Plans')}</p><p><a href="${place}#objects">Objects</a></p></nav>`;
+}
+
+function anchor(tag: string): string {
+  return `tag-${tag.toLowerCase().replaceAll(' ', '-')}`;
+}
+
+function searchForm(asked: string): string {
+  return `<form role="search" action="${place}"><label for="q">Search operations, fields and codes</label> <input type="search" id="q" name="q" value="${escapeHtml(asked)}"> <button>Search</button></form>`;
+}
+
+/** The id of an entry is that of the operation: addresses with it lead on from here. */
+function tagPart({
+  name,
+  description,
+  operations,
+}: {
+  readonly name: string;
+  readonly description: string;
+  readonly operations: readonly Listed[];
+}): string {
+  if (operations.length === 0) return '';
+  const rows = operations.map(
+    ({ method, path, entry: { operationId, summary } }) =>
+      `<li id="${operationId}"><a href="${place}/${operationId}">${escapeHtml(summary)}</a> <span class="method ${method}">${method}</span> <code>${escapeHtml(path)}</code></li>`,
+  );
+  return `<h2 id="${anchor(name)}">${escapeHtml(name)}</h2><p>${prose(description)}</p><ul class="list">${rows.join('')}</ul>`;
+}
+
+function linkList(id: string, title: string, parts: readonly Part[]): string {
+  const rows = parts.map(
+    ({ name, title }) =>
+      `<li id="${name}"><a href="${place}/${name}">${escapeHtml(title)}</a></li>`,
+  );
+  return rows.length === 0
+    ? ''
+    : `<h2 id="${id}">${title}</h2><ul class="list short">${rows.join('')}</ul>`;
+}
+
+function aboutPart({ info }: ApiDocument): string {
+  return String(info.description)
+    .split('\n\n')
+    .map((paragraph) => `<p>${prose(paragraph)}</p>`)
+    .join('');
+}
+
+function beginning(baseUrl: string): string {
   return `<h2 id="begin">Get started</h2>
-<p>Create a token under <strong>API &amp; assistants</strong> in your account. All examples below use these two variables:</p>
+<p>Create a token under <strong>API &amp; assistants</strong> in your account. All examples use these two variables:</p>
 ${copyable('Address and token', settings(baseUrl))}
 ${copyable('Your first call', 'curl -sS --fail-with-body "$ANTIPODE_URL/api/v1/me" -H "Authorization: Bearer $ANTIPODE_TOKEN"')}
-<p class="faint">Everything is on this page. Your browser’s search finds every operation, field, key and code, also in folded parts.</p>`;
+<p>The documentation has pages about <a href="/docs/command-line">the command line</a>, <a href="/docs/webhooks">webhooks</a> and <a href="/docs/assistants">assistants</a>.</p>`;
 }
 
 function settings(baseUrl: string): string {
   return `export ANTIPODE_URL=${baseUrl} ANTIPODE_TOKEN=svc_…`;
 }
 
-const uses = `antipode monitors create --type https --target https://shop.example/ --name Shop --interval-s 60
-antipode monitors status Shop
-antipode incidents list --state open --fields monitor_name,started_at,cause
-antipode maintenance create --monitor Shop --for 10m
-antipode run --ping https://antipode.example/beat/KEY -- /usr/local/bin/backup --all`;
-
-export function clientChapter(baseUrl: string): string {
-  return `<h2 id="client">Command-line client</h2>
-<p>One file for Node 20 or later. Each command is one call. It prints tables on a terminal, and the API’s JSON in a pipe.</p>
-${copyable('Install', install(baseUrl))}
-${copyable('Use', uses)}
-<p>Wherever an id is expected, you can give an exact name or the end of an id as tables show it. <code>antipode --help</code> lists every command, <code>antipode help config https</code> every key of a config.</p>`;
-}
-
-function install(baseUrl: string): string {
-  return `curl -fsS --create-dirs -o ~/.local/bin/antipode.mjs ${baseUrl}/downloads/antipode.mjs
-chmod +x ~/.local/bin/antipode.mjs && ln -sf antipode.mjs ~/.local/bin/antipode
-antipode login ${baseUrl}`;
-}
-
-export function assistantsChapter(baseUrl: string): string {
-  return `<h2 id="assistants">Assistants</h2>
-<p>Give an assistant that supports the Model Context Protocol (MCP) this address. It asks you to sign in and to approve it. You install nothing and copy no token.</p>
-${copyable('Connect', `${baseUrl}/mcp`)}
-<p>An assistant that supports only local servers reads monitors, incidents, maintenance and groups through one file for Node 20 or later. A token of scope <code>read</code> is enough.</p>
-${copyable('Download', `curl -fsSO ${baseUrl}/downloads/antipode-mcp.mjs`)}
-${copyable('Claude Code', `claude mcp add antipode --env ANTIPODE_URL=${baseUrl} --env ANTIPODE_TOKEN=svc_… -- node /path/to/antipode-mcp.mjs`)}
-${copyable('Claude Desktop, Cursor and others: settings file', server(baseUrl))}
-<p class="faint">In VS Code, write <code>servers</code> instead of <code>mcpServers</code>.</p>`;
-}
-
-function server(baseUrl: string): string {
-  return JSON.stringify(
-    {
-      mcpServers: {
-        antipode: {
-          command: 'node',
-          args: ['/path/to/antipode-mcp.mjs'],
-          env: { ANTIPODE_URL: baseUrl, ANTIPODE_TOKEN: 'svc_…' },
-        },
-      },
-    },
-    null,
-    2,
-  );
-}
-
 /**
- * The only script of the page: a copy button beside each text that is to be copied. Without it, one
- * click selects the text.
+ * The only script of these pages: a copy button beside each text that is to be copied (without it,
+ * one click selects the text), and the way from an entry of the index that an address names to its page.
  */
-export const docsScript = `
+const docsScript = `
+const named = document.getElementById(location.hash.slice(1));
+const opened = named?.matches('.list li') ? named.querySelector('a') : null;
+if (opened) location.replace(opened.href);
 if (navigator.clipboard) for (const block of document.querySelectorAll('pre.copy')) {
   const button = document.createElement('button');
   button.type = 'button';
@@ -99,9 +222,9 @@ if (navigator.clipboard) for (const block of document.querySelectorAll('pre.copy
 `;
 
 /**
- * The whole style of the page: system fonts, no foreign host, light or dark as the reader's system.
+ * The whole style of these pages: system fonts, no foreign host, light or dark as the reader's system.
  */
-export const docsStyle = `
+const docsStyle = `
 :root { color-scheme: light dark; --text: #1c2430; --faint: #55606e; --ground: #fff; --raised: #f4f6f8; --line: #d5dbe2; --link: #0b5fae;
   --get: #0b6b3a; --post: #0b5fae; --patch: #8a5300; --delete: #a82a2a; }
 @media (prefers-color-scheme: dark) { :root { --text: #e5e9ee; --faint: #a5b0bd; --ground: #12161b; --raised: #1b2129; --line: #323b46;
@@ -119,13 +242,22 @@ nav p { font-weight: 700; margin: 1.1rem 0 .2rem; }
 nav ul { list-style: none; margin: 0; padding: 0; }
 nav a { display: block; padding: .2rem 0; text-decoration: none; font-size: .92rem; }
 nav a:hover { text-decoration: underline; }
+nav a[aria-current] { font-weight: 700; color: var(--text); }
+form { margin: 1rem 0; }
+input, button { font: inherit; color: inherit; background: var(--raised); border: 1px solid var(--line); border-radius: .35rem; padding: .4rem .7rem; }
+button { cursor: pointer; }
+.list { padding: 0; list-style: none; }
+.list li { padding: .35rem 0; border-bottom: 1px solid var(--line); overflow-wrap: anywhere; }
+.list li:target { background: var(--raised); }
+.list a { display: inline-block; width: min(24rem, 100%); }
+.short { columns: 3 13rem; }
+.short a { width: auto; }
 main { padding: 1.5rem 2rem 6rem; min-width: 0; }
 h1 { margin: 0 0 .3rem; font-size: 1.9rem; line-height: 1.2; }
-h2 { margin: 3rem 0 .5rem; font-size: 1.45rem; }
+h2 { margin: 2.4rem 0 .5rem; font-size: 1.3rem; }
 h3 { margin: 0; font-size: 1.12rem; }
 h4 { margin: 1.2rem 0 .3rem; font-size: .95rem; }
-main > h3 { margin-top: 1.2rem; }
-article { border: 1px solid var(--line); border-radius: .5rem; padding: 1rem 1.2rem; margin: 1.2rem 0; }
+main > h3, section h3 { margin-top: 1.2rem; }
 .route { margin: .3rem 0 .6rem; overflow-wrap: anywhere; }
 .method { font-weight: 700; margin-right: .4rem; }
 .GET { color: var(--get); } .POST { color: var(--post); } .PATCH { color: var(--patch); } .DELETE { color: var(--delete); }
@@ -146,8 +278,8 @@ td p { margin: 0 0 .3rem; }
 details { margin-top: .8rem; }
 summary { cursor: pointer; font-weight: 600; padding: .2rem 0; }
 @media (max-width: 50rem) {
-  .page { display: block; }
-  nav { position: static; max-height: 40vh; border-right: 0; border-bottom: 1px solid var(--line); }
+  .page { display: flex; flex-direction: column; }
+  nav { order: 1; position: static; max-height: none; border-right: 0; border-top: 1px solid var(--line); }
   main { padding: 1rem 1rem 4rem; }
   thead { position: absolute; left: -999rem; }
   tr { display: block; padding: .45rem 0; border-bottom: 1px solid var(--line); }
@@ -165,7 +297,7 @@ summary { cursor: pointer; font-weight: 600; padding: .2rem 0; }
 `;
 
 /**
- * The page may load nothing, and contain only this style and this script, which their hashes allow.
+ * The pages may load nothing, and contain only this style and this script, which their hashes allow.
  */
 export const docsSecurityPolicy = [
   "default-src 'none'",
@@ -173,80 +305,34 @@ export const docsSecurityPolicy = [
   `script-src ${hashOf(docsScript)}`,
   "frame-ancestors 'none'",
   "base-uri 'none'",
-  "form-action 'none'",
+  "form-action 'self'",
 ].join('; ');
 
 function hashOf(text: string): string {
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 }
 
-type Listed = { readonly method: string; readonly path: string; readonly entry: OperationEntry };
-
-/**
- * The API document as one page for people: nothing from elsewhere, and without scripts only the
- * buttons are missing.
- */
-/** `isAboutOpen`: the page about the installation itself is public. */
-export function docsPage(document: ApiDocument, baseUrl: string, isAboutOpen = false): string {
-  const listed: readonly Listed[] = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, entry]) => ({
-      method: method.toUpperCase(),
-      path,
-      entry,
-    })),
-  );
-  const under = (tag: string) => listed.filter(({ entry }) => entry.tags.includes(tag));
-  const contents = document.tags
-    .map(
-      ({ name }) =>
-        `<p><a href="#${anchor(name)}">${escapeHtml(name)}</a></p><ul>${under(name)
-          .map(
-            ({ entry }) =>
-              `<li><a href="#${entry.operationId}">${escapeHtml(entry.summary)}</a></li>`,
-          )
-          .join('')}</ul>`,
-    )
-    .join('');
-  const chapters = document.tags
-    .map(
-      ({ name, description }) =>
-        `<h2 id="${anchor(name)}">${escapeHtml(name)}</h2><p>${prose(description)}</p>${under(name)
-          .map((one) => operationPart(document, one))
-          .join('')}`,
-    )
-    .join('');
-  const objects = Object.entries(document.components.schemas)
-    .map(([name, schema]) => componentPart(name, schema))
-    .join('');
-  const about = String(document.info.description)
-    .split('\n\n')
-    .map((paragraph) => `<p>${prose(paragraph)}</p>`)
-    .join('');
-  return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Antipode API, version 1</title><style>${docsStyle}</style></head>
-<body><a class="skip" href="#content">Skip to content</a><div class="page">
-<nav aria-label="Contents"><p><a href="#begin">Get started</a></p><p><a href="#once">Retries and idempotency</a></p>${contents}<p><a href="#webhooks">Receive webhooks</a></p><p><a href="#config">Keys of a config</a></p><p><a href="#plans">Plans</a></p><p><a href="#client">Command-line client</a></p><p><a href="#assistants">Assistants</a></p><p><a href="#objects">Objects</a></p></nav>
-<main id="content"><h1>Antipode API</h1><p class="faint">Version 1, document ${escapeHtml(String(document.info.version))}. For machines: <a href="/api/v1/openapi.json">openapi.json</a>.${isAboutOpen ? ' <a href="/about">Service status</a>' : ''}</p>
-${beginning(baseUrl)}${about}${onceChapter()}${chapters}${webhooksChapter()}${configChapter()}${plansChapter()}${clientChapter(baseUrl)}${assistantsChapter(baseUrl)}<h2 id="objects">Objects</h2>${objects}</main></div><script>${docsScript}</script></body></html>`;
-}
-
-function anchor(tag: string): string {
-  return `tag-${tag.toLowerCase().replaceAll(' ', '-')}`;
-}
-
-function operationPart(document: ApiDocument, { method, path, entry }: Listed): string {
+/** An operation, and the objects that it takes and answers with. */
+function operationPart(document: ApiDocument, { method, path, entry }: Listed): Part {
   const responses = Object.entries(entry.responses).map(
     ([status, response]) => [status, responseIn(document, response)] as const,
   );
   const successes = responses.filter(([status]) => status < '300');
   const answered = successes.map(([status, response]) => successPart(status, response)).join('');
   const json = jsonOf(successes.at(-1)?.[1]);
-  return `<article aria-labelledby="${entry.operationId}"><h3 id="${entry.operationId}">${escapeHtml(entry.summary)}</h3>
+  const named = [jsonOf(entry.requestBody), ...successes.map(([, response]) => jsonOf(response))];
+  const objects = [...new Set(named.flatMap((one) => refersTo(one?.schema) ?? []))].flatMap(
+    (name) => objectPart(document, name) ?? [],
+  );
+  return {
+    name: entry.operationId,
+    title: entry.summary,
+    body: `<h1>${escapeHtml(entry.summary)}</h1>
 <p class="route"><span class="method ${method}">${method}</span><code>${escapeHtml(path)}</code> <span class="faint">${entry.operationId}</span></p>
 ${entry.description === undefined ? '' : `<p>${prose(entry.description)}</p>`}
 ${parameterTable(entry.parameters)}${requestPart(entry)}${callExamples({ method, path, operationId: entry.operationId, query: queryOf(entry), ...bodyOf(entry) })}${answered}${json ? example('Example of the answer', json.example) : textExample(successes.at(-1)?.[1])}
-${refusalsPart(responses.filter(([status]) => status >= '300'))}</article>`;
+${refusalsPart(responses.filter(([status]) => status >= '300'))}${objects.map(({ name, body }) => `<section id="${name}">${body.replace('<h1>', '<h2>').replace('</h1>', '</h2>')}</section>`).join('')}`,
+  };
 }
 
 function successPart(status: string, response: Response): string {
@@ -265,7 +351,7 @@ function jsonOf(
 /** A schema in a few words, with links to the objects that it names. */
 function typeWords(schema: unknown): string {
   const name = refersTo(schema);
-  if (name !== undefined) return `<a href="#${escapeHtml(name)}">${escapeHtml(name)}</a>`;
+  if (name !== undefined) return `<a href="${place}/${escapeHtml(name)}">${escapeHtml(name)}</a>`;
   if (!isRecord(schema)) return 'anything';
   if (Array.isArray(schema.anyOf)) return schema.anyOf.map(typeWords).join(' or ');
   if (Array.isArray(schema.enum))
@@ -328,7 +414,7 @@ function row(
       : '';
   // Further paragraphs are in a chapter of their own.
   const [first = ''] = typeof description === 'string' ? description.split('\n\n', 1) : [];
-  const words = `${prose(first)}${hasChapter ? ' <a href="#config">Every key</a>' : ''}`;
+  const words = `${prose(first)}${hasChapter ? ` <a href="${place}/config">Every key</a>` : ''}`;
   return `<tr><th scope="row"><code>${escapeHtml(name)}</code></th><td>${typeWords(schema)}</td><td>${required ? 'yes' : 'no'}</td><td>${words}${initial}</td></tr>`;
 }
 
@@ -340,7 +426,7 @@ function requestPart({ requestBody }: OperationEntry): string {
 }
 
 function example(label: string, value: unknown): string {
-  return `<h4>${escapeHtml(label)}</h4><pre tabindex="0"><code>${escapeHtml(JSON.stringify(value, null, 2))}</code></pre>`;
+  return `<h2>${escapeHtml(label)}</h2><pre tabindex="0"><code>${escapeHtml(JSON.stringify(value, null, 2))}</code></pre>`;
 }
 
 function queryOf({ parameters }: OperationEntry): readonly string[] {
@@ -361,7 +447,7 @@ function textExample(part: { readonly content?: unknown } | undefined): string {
   const text = isRecord(media) && typeof media.example === 'string' ? media.example : undefined;
   return text === undefined
     ? ''
-    : `<h4>Example of the answer</h4><pre tabindex="0"><code>${escapeHtml(text)}</code></pre>`;
+    : `<h2>Example of the answer</h2><pre tabindex="0"><code>${escapeHtml(text)}</code></pre>`;
 }
 
 function refusalsPart(responses: readonly (readonly [string, Response])[]): string {
@@ -376,8 +462,10 @@ function refusalsPart(responses: readonly (readonly [string, Response])[]): stri
     .join('')}</tbody></table></div></details>`;
 }
 
-function componentPart(name: string, schema: unknown): string {
-  if (!isRecord(schema) || !isRecord(schema.properties)) return '';
+/** Undefined for a schema without fields, which is told where it is used. */
+function objectPart({ components }: ApiDocument, name: string): Part | undefined {
+  const schema: unknown = components.schemas[name];
+  if (!isRecord(schema) || !isRecord(schema.properties)) return undefined;
   const required = Array.isArray(schema.required) ? schema.required : [];
   const words = typeof schema.description === 'string' ? `<p>${prose(schema.description)}</p>` : '';
   const rows = Object.entries(schema.properties).map(([key, field]) =>
@@ -390,5 +478,9 @@ function componentPart(name: string, schema: unknown): string {
       key === 'config' && name.startsWith('Monitor'),
     ),
   );
-  return `<section id="${escapeHtml(name)}"><h3>${escapeHtml(name)}</h3>${words}${table(`Fields of ${name}`, rows.join(''))}</section>`;
+  return {
+    name,
+    title: name,
+    body: `<h1>${escapeHtml(name)}</h1>${words}${table(`Fields of ${name}`, rows.join(''))}`,
+  };
 }

@@ -38,15 +38,15 @@ const examples: ReadonlyMap<string, string> = new Map(
 );
 
 /** Text to copy: one click selects all of it, and where scripts run a button copies it. */
-export function copyable(label: string, text: string, level: 3 | 4 = 3): string {
+export function copyable(label: string, text: string, level: 2 | 3 = 3): string {
   return `<h${level}>${escapeHtml(label)}</h${level}><pre class="copy" tabindex="0"><code>${escapeHtml(text)}</code></pre>`;
 }
 
 export function callExamples(call: Call): string {
   const client = examples.get(call.operationId);
   return (
-    copyable('With curl', curl(call), 4) +
-    (client === undefined ? '' : copyable('With the client', client, 4))
+    copyable('With curl', curl(call), 2) +
+    (client === undefined ? '' : copyable('With the client', client, 2))
   );
 }
 

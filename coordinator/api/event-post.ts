@@ -1,6 +1,5 @@
 import { exampleIds } from '../../shared/api/operation.ts';
 import { WebhookEventOut } from '../../shared/api/webhooks.ts';
-import { copyable } from './document-words.ts';
 
 /** What a webhook is sent, as the document has it: the one call that the service makes to others. */
 export const eventPost = {
@@ -40,33 +39,4 @@ export const eventPost = {
 
 function sentHeader(name: string, description: string, example: string) {
   return { name, in: 'header', required: true, description, schema: { type: 'string' }, example };
-}
-
-const inNode = `import { createHmac, timingSafeEqual } from 'node:crypto';
-
-export function isFromAntipode(secret, headers, body) {
-  const { 'webhook-id': id, 'webhook-timestamp': at, 'webhook-signature': given } = headers;
-  if (!(Math.abs(Date.now() / 1000 - Number(at)) < 300)) return false;
-  const key = Buffer.from(secret.replace('whsec_', ''), 'base64');
-  const right = Buffer.from(\`v1,\${createHmac('sha256', key).update(\`\${id}.\${at}.\${body}\`).digest('base64')}\`);
-  const isRight = (one) => one.length === right.length && timingSafeEqual(one, right);
-  return given.split(' ').some((one) => isRight(Buffer.from(one)));
-}`;
-
-const inPython = `import base64, hashlib, hmac, time
-
-def is_from_antipode(secret, headers, body):
-    id, at, given = (headers[f"webhook-{name}"] for name in ("id", "timestamp", "signature"))
-    if not abs(time.time() - int(at)) < 300:
-        return False
-    key = base64.b64decode(secret.removeprefix("whsec_"))
-    mac = hmac.new(key, f"{id}.{at}.".encode() + body, hashlib.sha256)
-    right = "v1," + base64.b64encode(mac.digest()).decode()
-    return any(hmac.compare_digest(one, right) for one in given.split(" "))`;
-
-/** A chapter of the page, for whoever writes the program behind a webhook. */
-export function webhooksChapter(): string {
-  return `<h2 id="webhooks">Receive webhooks</h2>
-<p>A webhook gets each event as a POST: the body is <a href="#WebhookEventOut">WebhookEventOut</a>, and three headers sign it as Standard Webhooks has it. Verify before you believe: take the body as it came, byte for byte. An event may come twice (its <code>webhook-id</code> is the same) and out of order (its <code>timestamp</code> tells).</p>
-${copyable('Verify in Node', inNode)}${copyable('Verify in Python', inPython)}`;
 }

@@ -558,9 +558,9 @@ const rows: { readonly [K in keyof Plan]: string } = {
   check_days: 'Days for which single checks are kept, if the installation keeps them as long',
 };
 
-/** A chapter of the page: the limits of each plan, from the table with the plans' numbers. */
+/** A page: the limits of each plan, from the table with the plans' numbers. */
 export function plansChapter(): string {
-  return `<h2 id="plans">Plans</h2><p>The limits of an organisation, by plan. <code>GET /api/v1/me</code> returns the plan; only the operator of the installation can change it. Calls beyond a limit are refused with 403 and a code that begins with <code>plan_limit_</code>.</p>
+  return `<h1>Plans</h1><p>The limits of an organisation, by plan. <code>GET /api/v1/me</code> returns the plan; only the operator of the installation can change it. Calls beyond a limit are refused with 403 and a code that begins with <code>plan_limit_</code>.</p>
 <div class="wide" tabindex="0" role="region" aria-label="Plans"><table class="plans"><thead><tr><th scope="col">Limit</th>${planNames
     .map((plan) => `<th scope="col"><code>${plan}</code></th>`)
     .join(

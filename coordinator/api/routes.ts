@@ -16,7 +16,7 @@ import {
   type SetLimitHeaders,
   type TokenCaller,
 } from './caller.ts';
-import { docsPage, docsSecurityPolicy } from './docs.ts';
+import { createReference, docsSecurityPolicy, type Reference } from './docs.ts';
 import { figuresText, figuresType } from './document-words.ts';
 import { answerOf, errorBody, send } from './errors.ts';
 import { fileSchema } from './file-schema.ts';
@@ -137,6 +137,9 @@ export { restServerOptions } from './server.ts';
 const noRoute = 'There is no such route.';
 
 const json = 'application/json; charset=utf-8';
+
+/** Words to search the reference for are read up to so many characters. */
+const longestSearch = 200;
 
 /**
  * The routes of the API: they pass the request to the gate, and its result back. They decide
@@ -260,24 +263,40 @@ export function restRoutes<Caller extends TokenCaller>(
       );
 
       // Made on the first request: only then is the base URL known.
-      let made: { readonly document: string; readonly page: string } | undefined;
+      let made: { readonly document: string; readonly reference: Reference } | undefined;
       const texts = () => {
         if (made) return made;
         const document = apiDocument(dependencies.baseUrl());
         made = {
           document: JSON.stringify(document),
-          page: docsPage(document, dependencies.baseUrl(), dependencies.isAboutOpen?.()),
+          reference: createReference(
+            document,
+            dependencies.baseUrl(),
+            dependencies.isAboutOpen?.(),
+          ),
         };
         return made;
       };
       api.get('/openapi.json', { exposeHeadRoute: true }, (_request, reply) =>
         reply.type(json).send(texts().document),
       );
-      api.get('/docs', { exposeHeadRoute: true }, (_request, reply) =>
+      const sendPage = (reply: FastifyReply, page: string): FastifyReply =>
         reply
           .header('content-security-policy', docsSecurityPolicy)
           .type('text/html; charset=utf-8')
-          .send(texts().page),
+          .send(page);
+      api.get('/docs', { exposeHeadRoute: true }, (request, reply) => {
+        const { q = '' } = queryOf(request.raw.url ?? '');
+        return sendPage(reply, texts().reference.index(q.slice(0, longestSearch)));
+      });
+      api.get<{ Params: { name: string } }>(
+        '/docs/:name',
+        { exposeHeadRoute: true },
+        (request, reply) => {
+          const page = texts().reference.page(request.params.name);
+          if (page === undefined) throw new Refusal('route_not_found', noRoute);
+          return sendPage(reply, page);
+        },
       );
     },
     { prefix },

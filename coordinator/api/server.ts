@@ -200,7 +200,11 @@ function soundRun(run: string): string {
 }
 
 /** Paths without a token. */
-export const openPaths = [`${prefix}/openapi.json`, `${prefix}/docs`] as const;
+export const openPaths = [
+  `${prefix}/openapi.json`,
+  `${prefix}/docs`,
+  `${prefix}/docs/:name`,
+] as const;
 
 /** Paths beside the API that clients request on their way to it. */
 const besidePaths = ['/docs', `${prefix}/docs/`, '/health', '/livez', '/readyz'] as const;
@@ -238,6 +242,7 @@ export function methodsOf(url: string): readonly string[] {
   if (/%2f/i.test(path)) return [];
   return (
     byName.get(path) ??
+    (/^\/api\/v1\/docs\/[^/]+$/.test(path) ? withHead('GET') : undefined) ??
     restOperations
       .filter((operation) => pattern(operation.path).test(path))
       .flatMap(({ method }) => withHead(method))

@@ -365,6 +365,23 @@ describe('Answers of the REST API', () => {
         'text/html; charset=utf-8',
       ]);
     }
+    const answered = async (method: 'GET' | 'POST', url: string) => {
+      const { statusCode, body } = await app.inject({ method, url });
+      return [statusCode, /<title>([^<]*)|"code":"(\w+)/.exec(body)?.slice(1).join('')];
+    };
+    expect(await answered('GET', '/api/v1/docs/createMonitor')).toEqual([
+      200,
+      'Create a monitor · Antipode API',
+    ]);
+    expect(await answered('GET', '/api/v1/docs?q=ping+key')).toEqual([
+      200,
+      'Search of the Antipode API',
+    ]);
+    expect(await answered('GET', '/api/v1/docs/nothing')).toEqual([404, 'route_not_found']);
+    expect(await answered('POST', '/api/v1/docs/createMonitor')).toEqual([
+      405,
+      'method_not_allowed',
+    ]);
     for (const method of ['GET', 'HEAD'] as const) {
       const led = await app.inject({ method, url: '/api/v1/docs/' });
       expect([led.statusCode, led.headers.location]).toEqual([308, '/api/v1/docs']);

@@ -1,32 +1,63 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it, test } from 'vitest';
-import { docsPage, docsSecurityPolicy } from '../../../coordinator/api/docs.ts';
+import { createReference, docsSecurityPolicy } from '../../../coordinator/api/docs.ts';
 import { apiDocument } from '../../../coordinator/api/openapi.ts';
+import { pageNames } from '../../../coordinator/documentation/page-files.ts';
 import { planNames, plans } from '../../../coordinator/gate/plans.ts';
 import { configKeys, kinds } from '../../../shared/api/config-keys.ts';
 import { restOperations } from '../../../shared/api/index.ts';
 import { isRecord } from '../../../shared/base/json.ts';
 
-describe('The page of the API document', () => {
+describe('The pages of the API document', () => {
   const document = apiDocument('https://antipode.example.org');
-  const page = docsPage(document, 'https://antipode.example.org');
-  const all = (pattern: RegExp): readonly string[] =>
-    [...page.matchAll(pattern)].map(([, found]) => found ?? '');
+  const reference = createReference(document, 'https://antipode.example.org');
+  const index = reference.index('');
+  const pageOf = (name: string): string => reference.page(name) ?? `no page ${name}`;
+  const found = (page: string, pattern: RegExp): readonly string[] =>
+    [...page.matchAll(pattern)].map(([, each]) => each ?? '');
+  const nodesIn = (page: string): number => found(page, /(<[a-z])/g).length;
+  const names = [
+    ...restOperations.map(({ id }) => id),
+    ...Object.keys(document.components.schemas),
+    'config',
+    'plans',
+  ];
+  const pages = [index, ...names.flatMap((name) => reference.page(name) ?? [])];
 
-  it('lists every operation, every field and every code', () => {
-    for (const { id, path, summary } of restOperations)
-      for (const part of [id, path, summary]) expect(page).toContain(part);
-    for (const name of Object.keys(document.components.schemas))
-      expect(page).toContain(`id="${name}"`);
-    expect(page).toContain('plan_limit_monitors');
+  it('list every operation, and open one at a time with its fields and codes', () => {
+    for (const { id, path, summary } of restOperations) {
+      expect(index).toContain(`<li id="${id}"><a href="/api/v1/docs/${id}">`);
+      for (const part of [id, path, summary]) expect(pageOf(id)).toContain(part);
+    }
+    expect(pageOf('createMonitor')).toContain('plan_limit_monitors');
+    expect(pageOf('createMonitor')).toContain('Fields of MonitorIn');
+    expect(reference.page('nothing')).toBeUndefined();
   });
 
-  it('links to the service record where it is public', () => {
-    expect(page).not.toContain('href="/about"');
-    expect(docsPage(document, 'https://antipode.example.org', true)).toContain('href="/about"');
+  it('are light: the index and each page have few elements', () => {
+    expect(pages.length).toBeGreaterThan(200);
+    expect(nodesIn(index)).toBeGreaterThan(restOperations.length * 4);
+    for (const page of pages) expect(nodesIn(page)).toBeLessThanOrEqual(3_000);
   });
 
-  it('lists every key of a config, under its type', () => {
+  it('are found by any words of theirs, without scripts', () => {
+    const asked = (words: string): readonly string[] =>
+      found(reference.index(words), /<li id="([^"]+)"/g);
+    expect(asked('idempotency_key_in_use create monitor')).toContain('createMonitor');
+    expect(asked('body_contains')).toContain('config');
+    expect(asked('acknowledge')).not.toContain('createMonitor');
+    expect(asked('xyzzy')).toEqual([]);
+    expect(reference.index('xyzzy')).toContain('Nothing has all of these words.');
+    expect(reference.index('"><script>')).toContain('value="&quot;&gt;&lt;script&gt;"');
+  });
+
+  it('link to the service record where it is public', () => {
+    expect(index).not.toContain('href="/about"');
+    const open = createReference(document, 'https://antipode.example.org', true);
+    expect(open.index('')).toContain('href="/about"');
+  });
+
+  it('list every key of a config, under its type', () => {
     const text = (html: string) =>
       html
         .replaceAll(/<[^>]+>/g, '')
@@ -36,17 +67,20 @@ describe('The page of the API document', () => {
         .replaceAll('&gt;', '>');
     for (const kind of kinds) {
       const chapter = text(
-        new RegExp(`<section id="config-${kind}">([\\s\\S]*?)</section>`).exec(page)?.[1] ?? '',
+        new RegExp(`<section id="config-${kind}">([\\s\\S]*?)</section>`).exec(
+          pageOf('config'),
+        )?.[1] ?? '',
       );
       for (const [key, { meaning, allowed }] of Object.entries(configKeys[kind]))
         for (const words of [key, meaning, allowed])
           expect(chapter).toContain(words.replaceAll('`', ''));
     }
-    expect(page.split('<a href="#config">Every key</a>')).toHaveLength(4);
+    for (const name of ['MonitorIn', 'MonitorPatch', 'MonitorOut'])
+      expect(pageOf(name)).toContain('<a href="/api/v1/docs/config">Every key</a>');
   });
 
-  it('lists every number of every plan, from the one table', () => {
-    const table = /<table class="plans">([\s\S]*?)<\/table>/.exec(page)?.[1] ?? '';
+  it('list every number of every plan, from the one table', () => {
+    const table = /<table class="plans">([\s\S]*?)<\/table>/.exec(pageOf('plans'))?.[1] ?? '';
     const rows = [...table.matchAll(/<tr><th scope="row">[^<]+<\/th>(.*?)<\/tr>/g)].map(
       ([, cells = '']) => [...cells.matchAll(/<td>([^<]*)<\/td>/g)].map(([, cell]) => cell),
     );
@@ -60,10 +94,9 @@ describe('The page of the API document', () => {
     expect(columns.map((_, plan) => rows.map((row) => row[plan]))).toEqual(columns);
   });
 
-  it('shows every operation as a call to copy, with curl and as a command', () => {
+  it('show every operation as a call to copy, with curl and as a command', () => {
     for (const { id, method, path, query } of restOperations) {
-      const part =
-        page.slice(page.indexOf(`<article aria-labelledby="${id}"`)).split('</article>')[0] ?? '';
+      const part = pageOf(id);
       const route = path.replaceAll(/\{\w+\}/g, '0190a7c4-5b1e-7c3d-9f42-6a8b1c2d3e4f');
       expect(part).toContain(
         `curl -sS --fail-with-body${method === 'GET' ? '' : ` -X ${method}`} &quot;$ANTIPODE_URL${route}`,
@@ -76,45 +109,66 @@ describe('The page of the API document', () => {
       for (const [key, field] of required)
         expect([key, field.parse(asked.get(key), []).ok]).toEqual([key, true]);
       expect(part).toMatch(
-        /<h4>With the client<\/h4><pre class="copy" tabindex="0"><code>antipode [a-z]/,
+        /<h2>With the client<\/h2><pre class="copy" tabindex="0"><code>antipode [a-z]/,
       );
     }
-    expect(page).toContain(`-d &#39;{&quot;type&quot;`);
-    for (const chapter of ['begin', 'client', 'assistants'])
-      expect(page).toContain(`<h2 id="${chapter}">`);
-    expect(page).toContain('<code>https://antipode.example.org/mcp</code>');
+    expect(pageOf('createMonitor')).toContain(`-d &#39;{&quot;type&quot;`);
+    expect(index).toContain('<h2 id="begin">');
   });
 
-  it('loads nothing, and its policy allows its one style and its one script', () => {
-    const [script = '', ...more] = all(/<script>([\s\S]*?)<\/script>/g);
-    expect(more).toEqual([]);
-    expect(docsSecurityPolicy).toContain(
-      `script-src 'sha256-${createHash('sha256').update(script).digest('base64')}'`,
-    );
-    expect(page.replace(script, '')).not.toMatch(/<script |<link|<img|@import|url\(|\son\w+=/i);
-    expect(all(/href="([^"#][^"]*)"/g)).toEqual(['/api/v1/openapi.json']);
-    const [style = ''] = all(/<style>([\s\S]*?)<\/style>/g);
-    expect(docsSecurityPolicy).toContain(
-      `'sha256-${createHash('sha256').update(style).digest('base64')}'`,
-    );
+  it('load nothing, and their policy allows their one style and their one script', () => {
+    for (const page of [index, pageOf('createMonitor')]) {
+      const all = (pattern: RegExp) => found(page, pattern);
+      const [script = '', ...more] = all(/<script>([\s\S]*?)<\/script>/g);
+      expect(more).toEqual([]);
+      expect(docsSecurityPolicy).toContain(
+        `script-src 'sha256-${createHash('sha256').update(script).digest('base64')}'`,
+      );
+      expect(page.replace(script, '')).not.toMatch(/<script |<link|<img|@import|url\(|\son\w+=/i);
+      const [style = ''] = all(/<style>([\s\S]*?)<\/style>/g);
+      expect(docsSecurityPolicy).toContain(
+        `'sha256-${createHash('sha256').update(style).digest('base64')}'`,
+      );
+    }
+  });
+
+  it('lead to each other, and to the documentation', () => {
+    const ids = found(index, /\sid="([^"]+)"/g);
+    for (const page of pages)
+      for (const to of found(page, /href="([^"]+)"/g)) {
+        const [, name, part] = /^\/api\/v1\/docs(?:\/(\w+))?(?:#(.+))?$/.exec(to) ?? [];
+        if (name !== undefined) expect(reference.page(name), to).toBeDefined();
+        else if (part !== undefined) expect(ids).toContain(part);
+        else if (to.startsWith('/docs/')) expect(pageNames()).toContain(to.slice('/docs/'.length));
+        else expect(['#content', '/docs', '/api/v1/docs', '/api/v1/openapi.json']).toContain(to);
+      }
   });
 
   it('can be walked by keyboard and screen reader: landmarks, headings in order, links that lead somewhere', () => {
-    expect(page).toMatch(/<html lang="en">/);
-    expect(page).toMatch(/<a class="skip" href="#content">/);
-    expect(page).toMatch(/<nav aria-label="[^"]+">[\s\S]*<main id="content">/);
-    const levels = all(/<h([1-6])/g).map(Number);
-    expect(levels[0]).toBe(1);
-    for (const [position, level] of levels.entries())
-      expect(level).toBeLessThanOrEqual((levels[position - 1] ?? 0) + 1);
-    const ids = all(/\sid="([^"]+)"/g);
-    expect(new Set(ids).size).toBe(ids.length);
-    expect(all(/href="#([^"]+)"/g).filter((target) => !ids.includes(target))).toEqual([]);
-    expect(
-      all(/<table[^>]*>([\s\S]*?)<\/table>/g).every(
-        (table) => table.includes('scope="col"') && table.includes('scope="row"'),
-      ),
-    ).toBe(true);
+    for (const page of [
+      index,
+      pageOf('createMonitor'),
+      pageOf('MonitorOut'),
+      pageOf('config'),
+      pageOf('plans'),
+    ]) {
+      const all = (pattern: RegExp) => found(page, pattern);
+      expect(page).toMatch(/<html lang="en">/);
+      expect(page).toMatch(/<a class="skip" href="#content">/);
+      expect(page).toMatch(/<nav aria-label="[^"]+">[\s\S]*<main id="content">/);
+      const levels = all(/<h([1-6])/g).map(Number);
+      expect(levels[0]).toBe(1);
+      for (const [position, level] of levels.entries())
+        expect(level).toBeLessThanOrEqual((levels[position - 1] ?? 0) + 1);
+      const ids = all(/\sid="([^"]+)"/g);
+      expect(new Set(ids).size).toBe(ids.length);
+      expect(all(/href="#([^"]+)"/g).filter((target) => !ids.includes(target))).toEqual([]);
+      expect(
+        all(/<table[^>]*>([\s\S]*?)<\/table>/g).every(
+          (table) => table.includes('scope="col"') && table.includes('scope="row"'),
+        ),
+      ).toBe(true);
+    }
   });
 });
 
