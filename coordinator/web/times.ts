@@ -23,6 +23,8 @@ export type Times = {
   readonly ago: (at: number | string) => Html;
   /** `Tue 24 Nov 2026, 02:00–03:00`, or both days where it crosses midnight. */
   readonly span: (from: number | string, to: number | string) => Html;
+  /** `CET`: what the zone is called at that time. */
+  readonly zoneName: (at: number | string) => Html;
   /** The same as text, for places that take no HTML. */
   readonly text: (
     at: number | string,
@@ -48,7 +50,8 @@ type Formats = {
     | 'dayOfYear'
     | 'short'
     | 'whole'
-    | 'precise']: Intl.DateTimeFormat;
+    | 'precise'
+    | 'zoneName']: Intl.DateTimeFormat;
 };
 
 const made = new Map<string, Formats>();
@@ -70,6 +73,7 @@ function formatsOf(zone: string): Formats {
     short: format({ ...day, ...clock }),
     whole: format({ ...day, year: 'numeric', ...clock, second: '2-digit' }),
     precise: format({ ...clock, second: '2-digit', fractionalSecondDigits: 3 }),
+    zoneName: format({ timeZoneName: 'short' }),
   };
   made.set(zone, formats);
   return formats;
@@ -100,6 +104,11 @@ export function timesIn(zone: string, now: number): Times {
     precise: (at) => time(at, text(at, 'precise')),
     clock: (at) => time(at, text(at, 'clock')),
     day: (at) => time(at, text(at, 'day')),
+    zoneName: (at) => {
+      const parts = formats.zoneName.formatToParts(ms(at));
+      const name = parts.find(({ type }) => type === 'timeZoneName')?.value ?? zone;
+      return html`<abbr title="${zone}">${name}</abbr>`;
+    },
     span: (from, to) => {
       const [first, last] = [ms(from), ms(to)];
       const day = (at: number): string => formats.weekday.format(at).replace(',', '');

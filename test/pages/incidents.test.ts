@@ -30,6 +30,8 @@ describe('phone', () => {
           return box === null ? Number.NaN : box.y + box.height;
         };
         expect(await bottomOf('Acknowledge')).toBeLessThan(height);
+        for (const words of ['https://shop.example/checkout', 'Down since', 'first', '+263 ms'])
+          expect(await page.locator('#banner').innerText()).toContain(words);
         await page.getByRole('button', { name: 'Acknowledge', exact: true }).click();
         await page.getByText('Acknowledged by').first().waitFor();
         expect(await page.locator('#owner').innerText()).toContain(web.house.member.email);
@@ -37,6 +39,25 @@ describe('phone', () => {
         await page.getByRole('button', { name: 'Acknowledge', exact: true }).waitFor();
         await close();
       });
+
+    test('shows all of its banner above the bar of a phone, and the map behind its places', async () => {
+      const look = { width: phone, height: 844 };
+      const { page, complaints, close } = await openAs(
+        browser(),
+        web,
+        `/incidents/${demo.incident}`,
+        'member',
+        look,
+      );
+      const [all, bar] = [page.locator('#banner'), page.locator('#rail nav')];
+      const [box, barBox] = [await all.boundingBox(), await bar.boundingBox()];
+      expect((box?.y ?? 0) + (box?.height ?? Number.NaN)).toBeLessThan(barBox?.y ?? 0);
+      expect(await all.locator('.world').isVisible()).toBe(false);
+      await all.locator('summary').first().click();
+      expect(await all.locator('.world').isVisible()).toBe(true);
+      expect(complaints).toEqual([]);
+      await close();
+    });
   });
 });
 

@@ -20,6 +20,10 @@ const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
+const runbook = `1. Look at [its board](https://boards.shop.example/checkout).
+2. Restart: \`systemctl restart checkout\`
+3. Still **503** after two minutes? Call Bo.`;
+
 /** The status pages of the shop: one for the world, and one that asks for a password. */
 
 export type DemoPage = { readonly id: string; readonly slug: string; readonly report: string };
@@ -328,6 +332,7 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
       group_id: groups.find((each) => each.name === group)?.id ?? null,
       created_at: at(age),
       paused_at: paused === undefined ? null : at(paused),
+      runbook: name === 'Checkout' ? runbook : null,
     };
   });
   await sql`insert into monitors ${rowsFor(sql, 'monitors', rows)}`;
@@ -454,6 +459,7 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
     continent: string,
     probe: string,
     outcome: number,
+    later: number,
     took_ms: number,
     evidence: object,
   ) => ({
@@ -461,7 +467,7 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
     part,
     continent,
     probe,
-    at: at(6 * minute + 11 * second),
+    at: at(6 * minute + 12 * second - later),
     outcome,
     took_ms,
     cause:
@@ -472,16 +478,16 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
     evidence: { ...evidence },
   });
   const evidence = [
-    saw('seen', 'Europe', 'Frankfurt', fails, 52, {
+    saw('seen', 'Europe', 'Frankfurt', fails, 0, 52, {
       status: 503,
       address: '203.0.113.10',
       body: '<h1>upstream connect error</h1>',
     }),
-    saw('confirmed', 'North America', 'Virginia', fails, 143, {
+    saw('confirmed', 'North America', 'Virginia', fails, 263, 143, {
       status: 503,
       address: '203.0.113.10',
     }),
-    saw('matrix', 'Asia', 'Singapore', passes, 231, { status: 200, address: '203.0.113.77' }),
+    saw('matrix', 'Asia', 'Singapore', passes, 311, 231, { status: 200, address: '203.0.113.77' }),
   ];
   await sql`insert into incident_evidence ${rowsFor(sql, 'incident_evidence', evidence)}`;
   const share = newShareText();

@@ -9,6 +9,7 @@ import {
   withdrawIncidentShare,
   writePostMortem,
 } from '../../../shared/api/incidents.ts';
+import { getMonitor, getMonitorStatus } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { getMonitorPings } from '../../../shared/api/results.ts';
 import { incidentSentence } from '../../../shared/base/text.ts';
@@ -32,16 +33,18 @@ import {
   seeOther,
   show,
 } from '../../web/page.ts';
-import type { Times } from '../../web/times.ts';
-import { checksByContinent, evidenceMatrix, type MapPoint, worldMap } from './evidence.ts';
+import { banner } from './banner.ts';
+import { evidenceMatrix } from './evidence.ts';
 import { flapping, flapsOf, type Incident, incidentStory } from './timeline.ts';
-import { isOfJob, verdictNotice } from './verdict.ts';
+import { isOfJob, verdictOf } from './verdict.ts';
 
 type Read = {
   readonly incident: Incident;
   readonly explained: Explained;
   readonly pages: readonly IncidentPage[];
   readonly members: OutputOf<typeof listMembers>['items'];
+  readonly monitor: OutputOf<typeof getMonitor>;
+  readonly muted: OutputOf<typeof getMonitorStatus>['muted'];
   readonly flaps: number;
   /** Of a job, newest first; null of what is checked. */
   readonly pings: OutputOf<typeof getMonitorPings>['items'] | null;
@@ -95,38 +98,33 @@ function mainOf(open: Open): Html {
     { href: '/incidents', name: 'Incidents' },
     { href: `/monitors/${monitor}`, name },
   ];
-  const map = isOfJob(incident) ? null : mapOf(incident);
   const lanes = isOfJob(incident) ? false : sampleLanes(incident.samples, times);
   const phases = incident.checks.find(({ part }) => part === 'seen')?.phases ?? null;
   return html`
     <div class="stack" id="incident-${id}">
       ${open.state && formSummary(open.state)}
-      ${heading({ sentence, below: belowOf(incident, times), trail })}
+      ${heading({ sentence, trail })}
       ${flapping(open.flaps)}
-      ${ownerOf(open)}
-      ${verdictNotice({ ...incident, state, phases }, lastPing(open))}
-      <div class="stack incident-top">
-        ${map}
-        <section class="card">
-          <h2>Timeline</h2>
-          ${noteForm(open)}
-          ${incidentStory(
-            incident,
-            explained.channels.map(({ outcome }) => outcome),
-            times,
-          )}
-        </section>
-      </div>
-      ${notificationReason(explained, times)}
+      ${banner({ ...open, verdict: verdictOf({ ...incident, state, phases }, lastPing(open)) })}
       ${
         open.pings !== null &&
         html`
           <section>
-            <div class="section-head"><h2>Last pings</h2></div>
+            <div class="section-head"><h2>Last runs</h2></div>
             ${pingList(open.pings, times)}
           </section>
         `
       }
+      <section class="card">
+        <h2>Timeline</h2>
+        ${noteForm(open)}
+        ${incidentStory(
+          incident,
+          explained.channels.map(({ outcome }) => outcome),
+          times,
+        )}
+      </section>
+      ${notificationReason(explained, times)}
       ${
         open.pings === null &&
         incident.checks.length > 0 &&
@@ -177,146 +175,6 @@ function lastPing({ incident, pings, request }: Open): Part | undefined {
   const began = Date.parse(incident.started_at);
   const last = pings.find(({ kind, at }) => kind === 'success' && Date.parse(at) <= began);
   return last && html`Last successful ping ${request.times.moment(last.at)}.`;
-}
-
-function mapOf(incident: Incident): Html | null {
-  const checks = checksByContinent(incident.checks).filter(({ place }) => place === null);
-  const points = checks.map(pointOf(Date.parse(incident.started_at)));
-  if (points.length === 0) return null;
-  return html`
-    <section class="card">
-      <h2>By continent</h2>
-      ${worldMap(
-        points,
-        points.map(({ continent, label, below }) => `${label} in ${continent} ${below}`).join('; '),
-      )}
-    </section>
-  `;
-}
-
-function pointOf(first: number) {
-  return ({
-    continent,
-    probe,
-    outcome,
-    at,
-  }: {
-    continent: string;
-    probe: string;
-    outcome: string;
-    at: string;
-  }): MapPoint => {
-    const later = Date.parse(at) - first;
-    return {
-      continent,
-      outcome: outcome === 'ok' || outcome === 'fail' ? outcome : 'unknown',
-      label: probe,
-      below: `${outcome === 'fail' ? 'fails' : outcome === 'ok' ? 'passes' : 'inconclusive'}, ${later <= 0 ? 'first' : `+${durationText(later)}`}`,
-    };
-  };
-}
-
-/** When, how long, seen from where: the line below the sentence. */
-function belowOf(incident: Incident, times: Times): Part {
-  const { started_at, confirmed_at, seen_from, confirmed_from, open } = incident;
-  const since = open
-    ? html`
-      ${confirmed_at === null ? 'Since' : 'Down since'} ${times.moment(started_at)}, ${lengthOf(
-        incident,
-      )}.
-    `
-    : html`From ${times.whole(started_at)}, for ${lengthOf(incident)}.`;
-  const seen =
-    seen_from === null || isOfJob(incident) ? null : html` Detected from ${seen_from.name}`;
-  if (confirmed_at === null)
-    return html`
-      ${since}
-      ${seen !== null && html`${seen}, ${open ? 'not confirmed yet' : 'never confirmed'}.`}
-    `;
-  const later = Date.parse(confirmed_at) - Date.parse(started_at);
-  return html`
-    ${since}
-    ${
-      seen !== null &&
-      html`
-        ${seen}
-        ${
-          confirmed_from === null
-            ? ''
-            : html`, confirmed from ${confirmed_from.name} <b>${durationText(later)}</b> later`
-        }.
-      `
-    }
-  `;
-}
-
-function lengthOf({ duration_s }: Incident): string {
-  return durationText(duration_s * 1_000);
-}
-
-/** Who has it and since when; in one step it is taken, given to another, or handed back. */
-function ownerOf({
-  incident: { id, open, confirmed_at, acknowledged_at, acknowledged_by },
-  members,
-  request: { may, times },
-}: Open): Html | null {
-  const isOpen = open && confirmed_at !== null;
-  if (acknowledged_at === null && !(isOpen && may(acknowledgeIncident))) return null;
-  return html`
-    <div class="row" id="owner">
-      ${
-        acknowledged_at !== null &&
-        html`
-          <p>
-            ${icon('check')}
-            <span>
-              Acknowledged by <b>${acknowledged_by ?? 'someone'}</b>, ${times.ago(acknowledged_at)}
-            </span>
-          </p>
-        `
-      }
-      ${
-        isOpen &&
-        acknowledged_at === null &&
-        may(acknowledgeIncident) &&
-        html`
-          <form method="post" action="/incidents/${id}/acknowledge">
-            <button class="button button-main">${icon('check')}Acknowledge</button>
-          </form>
-        `
-      }
-      ${
-        isOpen &&
-        acknowledged_at !== null &&
-        may(unacknowledgeIncident) &&
-        html`
-          <form method="post" action="/incidents/${id}/hand-back">
-            <button class="button">Hand back</button>
-          </form>
-        `
-      }
-      ${
-        isOpen &&
-        members.length > 1 &&
-        may(assignIncident) &&
-        html`
-          <form class="row tight assign" method="post" action="/incidents/${id}/assign">
-            <select name="email" aria-label="Assign to" required>
-              <option value="">Assign to…</option>
-              ${members.map(
-                (member) => html`<option value="${member.email}">${calledOf(member)}</option>`,
-              )}
-            </select>
-            <button class="button">Assign</button>
-          </form>
-        `
-      }
-    </div>
-  `;
-}
-
-function calledOf({ name, email }: { readonly name: string; readonly email: string }): string {
-  return name === '' ? email : name;
 }
 
 function noteForm({ incident, request, state = freshForm(noForm) }: Open): Html | null {
@@ -454,13 +312,17 @@ async function read({ ask, now, path: { incident_id } }: MembersRequest): Promis
     ask(listIncidentPages, { incident_id }),
     ask(listMembers),
   ]);
-  const { items: others } = of.open
-    ? await ask(listIncidents, { monitor: of.monitor, days: 1, limit: 100 })
-    : { items: [] };
-  const pings = isOfJob(of)
-    ? (await ask(getMonitorPings, { monitor_id: of.monitor, limit: shownPings })).items
-    : null;
-  return { pings, incident: of, explained, pages, members, flaps: flapsOf(others, now) };
+  const monitor_id = of.monitor;
+  const [monitor, { muted }, { items: others }, pings] = await Promise.all([
+    ask(getMonitor, { monitor_id }),
+    ask(getMonitorStatus, { monitor_id, days: 1 }),
+    of.open ? ask(listIncidents, { monitor: monitor_id, days: 1, limit: 100 }) : { items: [] },
+    isOfJob(of)
+      ? ask(getMonitorPings, { monitor_id, limit: shownPings }).then(({ items }) => items)
+      : null,
+  ]);
+  const flaps = flapsOf(others, now);
+  return { pings, incident: of, monitor, muted, explained, pages, members, flaps };
 }
 
 export const writeNote = forMembers.post('/incidents/:incident_id/notes', async (request) => {

@@ -1,7 +1,7 @@
 import type { DescribedSides } from '../../../shared/base/sides.ts';
 import { type PhaseTimes, verdictSentence } from '../../../shared/base/text.ts';
 import { notice } from '../../web/elements.ts';
-import type { Html, Part } from '../../web/html.ts';
+import type { Html, IconName, Part } from '../../web/html.ts';
 
 /** What an incident is judged by, as its page and its link show it. */
 type Judged = {
@@ -19,11 +19,27 @@ export function isOfJob({ layer }: { readonly layer: string | null }): boolean {
   return layer === 'heartbeat';
 }
 
-/** Where it breaks and why, in one place. `below`: what follows the cause. */
-export function verdictNotice(judged: Judged, below?: Part): Html | undefined {
+/** Where it breaks and why, in the colour of its state. */
+export type Verdict = {
+  readonly state: 'down' | 'verifying' | 'unknown';
+  readonly symbol: IconName;
+  readonly title: Part;
+  readonly why: Part;
+};
+
+/** `below`: what follows the cause. */
+export function verdictOf(judged: Judged, below?: Part): Verdict {
   const { cause, state, phases } = judged;
-  const verdict = isOfJob(judged) && cause !== null ? cause : verdictSentence(judged, phases);
-  if (verdict === undefined) return undefined;
-  const why = below ?? (verdict === cause ? null : cause);
-  return state === 'up' ? notice('unknown', verdict, why, 'check') : notice(state, verdict, why);
+  const sentence = isOfJob(judged) && cause !== null ? cause : verdictSentence(judged, phases);
+  return {
+    ...(state === 'up' ? { state: 'unknown', symbol: 'check' } : { state, symbol: state }),
+    title: sentence ?? cause,
+    why: below ?? (sentence === undefined || sentence === cause ? null : cause),
+  };
+}
+
+/** For those who have its link; undefined where nothing is known. */
+export function verdictNotice(judged: Judged): Html | undefined {
+  const { state, symbol, title, why } = verdictOf(judged);
+  return title === null ? undefined : notice(state, title, why, symbol);
 }

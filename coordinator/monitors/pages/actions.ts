@@ -6,6 +6,7 @@ import {
   updateMonitor,
 } from '../../../shared/api/monitors.ts';
 import { confirm } from '../../web/confirm.ts';
+import type { Form } from '../../web/form-data.ts';
 import { refuseUnlessMay } from '../../web/forms.ts';
 import { html, icon } from '../../web/html.ts';
 import { forMembers, type MembersRequest, type Page, seeOther } from '../../web/page.ts';
@@ -60,15 +61,21 @@ function trailTo({ id, name }: Monitor) {
 const muting: readonly Page[] = [
   forMembers.post('/monitors/:monitor_id/mute', async ({ ask, path, form }) => {
     await ask(muteMonitor, { ...path, ...muteInputOf(form.value('for')) });
-    return seeOther(`/monitors/${path.monitor_id}`, { said: 'Alerts muted.' });
+    return seeOther(backFrom(form, path.monitor_id), { said: 'Alerts muted.' });
   }),
-  forMembers.post('/monitors/:monitor_id/unmute', async ({ ask, path }) => {
+  forMembers.post('/monitors/:monitor_id/unmute', async ({ ask, path, form }) => {
     await ask(unmuteMonitor, path);
-    return seeOther(`/monitors/${path.monitor_id}`, {
+    return seeOther(backFrom(form, path.monitor_id), {
       said: 'Alerts unmuted. Held alerts are sent if it is still down.',
     });
   }),
 ];
+
+/** To the incident on whose page it was pressed, else to the monitor. */
+function backFrom(form: Form, monitor: string | undefined): string {
+  const back = form.value('back') ?? '';
+  return /^\/incidents\/[\w-]+$/.test(back) ? back : `/monitors/${monitor}`;
+}
 
 /** Checks go on from everywhere but this continent, where it fails alone (rule 44.8). */
 const leaveOut = forMembers.post('/monitors/:monitor_id/leave-out', async (request) => {

@@ -81,6 +81,44 @@ describe('detail', () => {
       expect(text).toContain('confirmed from Virginia <b>263 ms</b> later');
     });
 
+    test('shows in one banner the address, since when in the zone of its name, each place, the runbook, and what to press', async () => {
+      const id = await incident();
+      await web.sql`update monitors m set runbook = '1. Restart **it**' from incidents i
+        where i.id = ${id} and m.id = i.monitor_id`;
+      const bannerFor = async (role: 'viewer' | 'member') => {
+        const text = await web.text(`/incidents/${id}`, role);
+        return text.slice(
+          text.indexOf('id="banner"'),
+          text.indexOf('</section>', text.indexOf('id="banner"')),
+        );
+      };
+      const shown = await bannerFor('member');
+      expect(shown).toMatch(/<a href="https?:[^"]+" rel="noreferrer">/);
+      expect(shown).toMatch(
+        /Down since <b><time [^>]*>[^<]+<\/time><\/b> <abbr title="UTC">UTC<\/abbr>/,
+      );
+      expect(shown.match(/<b>(Europe|N\. America|Asia)<\/b>/g)).toHaveLength(3);
+      expect(shown).toContain('<ol><li>Restart <b>it</b></li></ol>');
+      const pressed = ['Acknowledge', 'Test now', 'Mute for 1 h'];
+      for (const words of [...pressed, 'Open']) expect(shown).toContain(words);
+      const read = await bannerFor('viewer');
+      expect(read).toContain('Restart <b>it</b>');
+      for (const words of pressed) expect(read).not.toContain(words);
+    });
+
+    test('mutes its monitor, and comes back with who did and until when', async () => {
+      const id = await incident();
+      const [row] = await web.sql<{ monitor: string }[]>`
+        select monitor_id as monitor from incidents where id = ${id}`;
+      const act = (verb: string, back: string) =>
+        post(`/monitors/${row?.monitor}/${verb}`, { for: '60', back }, web.house.member);
+      const muted = await act('mute', `/incidents/${id}`);
+      expect([muted.status, muted.headers.get('location')]).toEqual([303, `/incidents/${id}`]);
+      expect(await web.text(`/incidents/${id}`, 'member')).toMatch(/Muted until .* by .*Unmute/s);
+      const unmuted = await act('unmute', '//elsewhere.example');
+      expect(unmuted.headers.get('location')).toBe(`/monitors/${row?.monitor}`);
+    });
+
     test('says in its timeline whether anybody was notified, not that an alert was sent', async () => {
       const id = await incident('Lonely');
       const alert = (event: string, ago: string) =>
