@@ -69,6 +69,11 @@ test('the index lists every page once, by its title', () => {
   }
 });
 
+test('README fits on few screens', () => {
+  const lines = readFileSync(join(projectFolder, 'README.md'), 'utf8').trimEnd().split('\n');
+  expect(lines.length).toBeLessThanOrEqual(90);
+});
+
 test('documents elsewhere lead to pages and headings that are there', () => {
   for (const file of ['README.md', 'SECURITY.md', 'deploy/README.md', 'test/README.md']) {
     const text = readFileSync(join(projectFolder, file), 'utf8');
