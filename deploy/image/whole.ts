@@ -10,6 +10,7 @@ import { z } from 'zod';
 import { packageFiles } from '../bundle/package.ts';
 import { fromRelease, release } from '../local/nats.ts';
 import { linkLibraries } from '../local/postgres.ts';
+import { filesOf, natsBinaries, postgresBinaries } from '../release/binaries.ts';
 
 /** Files of the machine for which the image is made. */
 export type WholeParts = {
@@ -19,8 +20,9 @@ export type WholeParts = {
   readonly shell: string;
 };
 
-/** Such as nobody needs who does not build programs with Postgres. */
-const needless = /\.a$|\/pkgconfig\b|libecpg|\/scripts\b|\/include\b/;
+/** Such as nobody needs who does not build programs with Postgres, or add extensions to it. */
+const needless =
+  /\.a$|\/pkgconfig\b|libecpg|\/scripts\b|\/include\b|libxslt|libossp-uuid|\/pgxml\.so|\/uuid-ossp\.so/;
 
 export async function addWhole(
   root: string,
@@ -44,6 +46,11 @@ export async function addWhole(
   await linkLibraries(postgres);
   await mkdir(join(root, 'bin'), { recursive: true });
   await cp(parts.nats, join(root, 'bin/nats-server'), { dereference: true });
+  const binaries = [
+    ...(await postgresBinaries(join(postgres, 'native'))),
+    ...(await natsBinaries(parts.nats)),
+  ];
+  for (const [name, text] of await filesOf(binaries)) await writeFile(join(root, name), text);
   await cp(parts.shell, join(root, 'bin/sh'), { dereference: true });
   await writeFile(
     join(root, 'bin/antipode'),

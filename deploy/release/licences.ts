@@ -16,13 +16,16 @@ export const allowedKinds: readonly string[] = [
 /** A part, such as "zod 4.6.7 (MIT)", and the texts that have to go with it. */
 export type Part = { readonly title: string; readonly texts: readonly string[] };
 
-/** @throws if a package has no text, or one is under a licence of another kind. */
 export async function npmLicences(): Promise<string> {
-  const parts = (await lockedPackages()).map(partOf);
   return licenceText(
     `The packages of npm of which Antipode ${version} is made. Its own licence is in LICENSE.`,
-    await Promise.all(parts),
+    await npmParts(),
   );
+}
+
+/** @throws if a package has no text, or one is under a licence of another kind. */
+export async function npmParts(): Promise<readonly Part[]> {
+  return Promise.all((await lockedPackages()).map(partOf));
 }
 
 /** Each text once, below all parts that it is the licence of. */

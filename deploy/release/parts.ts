@@ -5,8 +5,18 @@
 import { version } from '../../shared/base/process.ts';
 import { type LockedPackage, lockedPackages } from './licences.ts';
 
-export async function billOfMaterials(): Promise<string> {
-  const components = (await lockedPackages()).map(component);
+export type BillEntry = {
+  readonly type: 'library';
+  readonly name: string;
+  readonly version: string;
+  readonly purl: string;
+  readonly licenses: readonly object[];
+  readonly hashes?: readonly object[];
+};
+
+/** @param more beside the packages of npm. */
+export async function billOfMaterials(more: readonly BillEntry[] = []): Promise<string> {
+  const components: BillEntry[] = [...(await lockedPackages()).map(component), ...more];
   const made = {
     bomFormat: 'CycloneDX',
     specVersion: '1.5',
@@ -17,7 +27,7 @@ export async function billOfMaterials(): Promise<string> {
   return `${JSON.stringify(made, null, 2)}\n`;
 }
 
-function component({ name, version, license, integrity }: LockedPackage) {
+function component({ name, version, license, integrity }: LockedPackage): BillEntry {
   const [algorithm, sum = ''] = integrity.split('-');
   if (algorithm !== 'sha512') throw new Error(`the lockfile has no SHA-512 of ${name}`);
   return {

@@ -6,7 +6,9 @@ import { build } from 'esbuild';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { leftOut } from '../../deploy/bundle/coordinator.ts';
+import { release } from '../../deploy/local/nats.ts';
 import { projectFolder } from '../../deploy/node/places.mjs';
+import { filesOf, natsBinaries, postgresBinaries } from '../../deploy/release/binaries.ts';
 import { allowedKinds, licenceText, npmLicences } from '../../deploy/release/licences.ts';
 import { changeFiles, joinChanges, notesOf, readChange } from '../../deploy/release/notes.ts';
 import { billOfMaterials } from '../../deploy/release/parts.ts';
@@ -132,6 +134,55 @@ describe('the licences and the parts', () => {
     const line = `\n${'-'.repeat(80)}\n`;
     expect(licenceText('Head', parts)).toBe(
       `Head\n${line}a 1\nc 3\n\nOne\ntext\n${line}b 2\n\nOther\n${line}b 2\n\nNotice\n`,
+    );
+  });
+});
+
+describe('the programs and libraries in an image', () => {
+  async function filesWith(files: Readonly<Record<string, string>>): Promise<string> {
+    const folder = await mkdtemp(join(tmpdir(), 'antipode-binaries-'));
+    for (const part of ['bin', 'lib']) await mkdir(join(folder, part));
+    for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
+    return folder;
+  }
+
+  test('are listed with the version that they say and their licence', async ({
+    onTestFinished,
+  }) => {
+    const folder = await filesWith({
+      'bin/postgres': '\0PostgreSQL 18.4 on x86_64\0',
+      'lib/libxml2.so.2': '\x0120904\0\0\0',
+      'lib/libicuuc.so.60.2': '',
+      'lib/libz.so.1': ' deflate 1.2.11 Copyright 1995-2017',
+      'bin/nats-server':
+        'Go buildinf:\x08\x02go1.26.8\nmod\tgithub.com/nats-io/nats-server/v2\t(devel)\ndep\tgolang.org/x/sys\tv0.44.0\th1:a=\ndep\tgolang.org/x/sys\tv0.44.0\th1:a=\n',
+    });
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const found = [
+      ...(await postgresBinaries(folder)),
+      ...(await natsBinaries(join(folder, 'bin/nats-server'))),
+    ];
+    const nats = `github.com/nats-io/nats-server/v2 v${release.version}`;
+    expect(found.map(({ name, version }) => `${name} ${version}`)).toEqual([
+      ...['postgresql 18.4', 'icu 60.2', 'libxml2 2.9.4', 'zlib 1.2.11'],
+      ...['go 1.26.8', nats, 'golang.org/x/sys v0.44.0'],
+    ]);
+    const files = await filesOf(found);
+    expect(files.get('LICENSES.txt')).toContain(`\ngo 1.26.8 (BSD-3-Clause)\ngolang.org/x/sys`);
+    expect(files.get('LICENSES.txt')).toContain('Jean-loup Gailly');
+    expect(files.get('LICENSES.txt')).toContain('\nzod ');
+    expect(files.get('sbom.cdx.json')).toContain('pkg:golang/golang.org/x/sys@v0.44.0');
+  });
+
+  test('are refused where nobody knows whose they are', async ({ onTestFinished }) => {
+    const folder = await filesWith({
+      'lib/libother.so.1': '',
+      'bin/nats-server': 'Go buildinf:go1.26.8\ndep\texample.com/other\tv1.0.0\n',
+    });
+    onTestFinished(() => rm(folder, { recursive: true }));
+    await expect(postgresBinaries(folder)).rejects.toThrow('libother.so.1: whose is that?');
+    await expect(natsBinaries(join(folder, 'bin/nats-server'))).rejects.toThrow(
+      'example.com/other: under which licence is that?',
     );
   });
 });

@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createReadStream, existsSync } from 'node:fs';
-import { copyFile, mkdir, readdir, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { copyFile, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { obtainArm64 } from '../../../deploy/image/arm64.ts';
 import { architecture, imageUser, makeImage, makeRoot, tagOf } from '../../../deploy/image/make.ts';
 import { unpackDebianPackage } from '../../../deploy/node/debian-package.mjs';
@@ -105,6 +106,32 @@ describe.runIf(engine !== undefined)('one container', { timeout: 600_000 }, () =
     await eventually(isWell, 60_000);
     expect((await typed('second', 'monitors', 'list', '--json')).out).toContain('"Kept"');
     await well('stop', '--time', '30', 'second');
+  });
+
+  test('has the licence and the version of each library and module in it', async () => {
+    const root = join(engine.folder, 'root');
+    await makeRoot('antipode', root);
+    const licences = await readFile(join(root, 'LICENSES.txt'), 'utf8');
+    const { components } = z
+      .object({ components: z.array(z.object({ name: z.string(), version: z.string() })) })
+      .parse(JSON.parse(await readFile(join(root, 'sbom.cdx.json'), 'utf8')));
+    const titles = components.map(({ name, version }) => `${name} ${version}`);
+    for (const title of titles) expect(licences).toContain(`\n${title} (`);
+    for (const name of ['postgresql', 'openssl', 'icu', 'libxml2', 'liblzma', 'zlib', 'go'])
+      expect(titles).toContainEqual(expect.stringMatching(new RegExp(`^${name} \\d`)));
+    const { out } = await runProgram(['go', 'version', '-m', join(root, 'bin/nats-server')]);
+    const modules = [...out.matchAll(/\n\tdep\t(\S+)\t(\S+)/g)];
+    expect(modules.length).toBeGreaterThan(5);
+    for (const [, name, version] of modules) expect(titles).toContain(`${name} ${version}`);
+    const libraries = (await readdir(root, { recursive: true })).filter(
+      (file) => /\.so(?:\.|$)/.test(file) && !file.startsWith('node_modules/'),
+    );
+    expect(libraries.length).toBeGreaterThan(5);
+    for (const file of libraries) {
+      const said = await runProgram(['dpkg', '--search', `*/${basename(file)}`]);
+      const [, of = ''] = /^([a-z0-9.+-]+)(?::\w+)?: /m.exec(said.out) ?? [];
+      expect(await readdir(join(root, 'licenses')), file).toContain(of);
+    }
   });
 
   test('takes no more of the wire than it may', async () => {
