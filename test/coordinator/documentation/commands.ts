@@ -37,6 +37,7 @@ export const typedElsewhere: readonly (readonly [command: RegExp, test: string, 
   [
     [/^npm install && npm start$/, '.ci/bare-machine', 'npm install'],
     [/^npx \.\/antipode-1\.0\.0\.tgz$/, 'test/deploy/package.long.test.ts', 'antipode.mjs'],
+    [/^(docker save|podman run) /, 'test/deploy/images/whole.ts', 'docker-archive:'],
     [/^docker (run|logs|exec) /, 'test/deploy/images/whole.ts', "'run', '--rm'"],
     [/^(kubectl|helm) /, 'test/deploy/kubernetes/charts.ts', "'template'"],
     [

@@ -108,6 +108,23 @@ describe.runIf(engine !== undefined)('one container', { timeout: 600_000 }, () =
     await well('stop', '--time', '30', 'second');
   });
 
+  test('comes up by one line from one file, where nothing else is', async () => {
+    const file = `${shared}/home/antipode.tar`;
+    await well('save', '--quiet', '--output', file, tag);
+    const bare = ['--root', `${shared}/home/bare`, '--runroot', `${shared}/home/bare-run`];
+    expect(await well(...bare, 'images', '--quiet')).toBe('');
+    await well(
+      ...[...bare, 'run', '--detach', '--name', 'alone', ...rules, '--volume', 'alone:/data'],
+      `docker-archive:${file}`,
+    );
+    await eventually(isWell, 60_000);
+    const page = await fetch(`${base}/sign-in`);
+    expect(page.status).toBe(200);
+    expect(await page.text()).toContain('type="password"');
+    await well(...bare, 'stop', '--time', '30', 'alone');
+    await well(...bare, 'rm', '--volumes', 'alone');
+  });
+
   test('has the licence and the version of each library and module in it', async () => {
     const root = join(engine.folder, 'root');
     await makeRoot('antipode', root);
