@@ -85,8 +85,10 @@ function probeInvitationsForm(places: readonly Place[], state: FormState): PageA
     main: html`
       ${heading({
         sentence: 'Add private probe',
-        below:
-          'Runs on your own host and checks only for you, also inside your network. It needs Node 26 and outgoing Internet access, but no open port.',
+        below: html`
+          Runs on your own host and checks only for you, also inside your network. It needs Node 26 and
+          outgoing Internet access, but no open port. <a href="/docs/probes">How to run a probe</a>
+        `,
         trail,
       })}
       ${formSummary(state)}

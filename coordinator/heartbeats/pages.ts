@@ -58,8 +58,10 @@ async function list(request: MembersRequest, state: FormState): Promise<PageAnsw
     main: html`
       ${heading({
         sentence: 'Ping keys',
-        below:
-          'With one key every heartbeat has an address that you know before it exists: the key and the external ID of the monitor.',
+        below: html`
+          With one key every heartbeat has an address that you know before it exists: the key and the
+          external ID of the monitor. <a href="/docs/heartbeats">How to ping</a>
+        `,
         trail,
       })}
       ${stepTable(

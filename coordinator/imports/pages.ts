@@ -141,7 +141,10 @@ function choose(request: MembersRequest, state: FormState): PageAnswer {
     main: html`
       ${heading({
         sentence: 'Import monitors',
-        below: 'You see what would be created before anything is, and can undo it for an hour.',
+        below: html`
+          You see what would be created before anything is, and can undo it for an hour.
+          <a href="/docs/moving-in">How to move in</a>
+        `,
         trail,
       })}
       ${chips(

@@ -230,6 +230,7 @@ export const probesPage = forMembers.get('/probes', async (request) => {
                   <dd>
                     Allow the public probes by <a href="/probes.txt">their addresses</a>${' '}
                     (<a href="/probes.json">with names</a>), or by the signature of each request.
+                    <a href="/docs/firewalls">How to let them in</a>
                   </dd>
                 `
               }

@@ -252,7 +252,8 @@ function shown(
             'the command with antipode',
           )}
           <p class="soft">
-            See the <a href="/api/v1/docs">API reference</a>.
+            See <a href="/docs/command-line">the command line</a> and the${' '}
+            <a href="/api/v1/docs">API reference</a>.
           </p>
         </div>
       </section>

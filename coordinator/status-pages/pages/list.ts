@@ -163,8 +163,10 @@ function nothing({ may, with: { baseUrl } }: MembersRequest): Html {
   return html`
     ${heading({
       sentence: 'No status pages yet',
-      below:
-        'A status page shows visitors what works, under names that you choose. It never shows addresses, nor anything unconfirmed.',
+      below: html`
+        A status page shows visitors what works, under names that you choose. It never shows addresses,
+        nor anything unconfirmed. <a href="/docs/status-pages">How to show one</a>
+      `,
     })}
     ${may(createStatusPage) && html`<div class="card">${form(freshForm(noForm), baseUrl())}</div>`}
   `;

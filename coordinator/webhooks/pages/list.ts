@@ -20,7 +20,7 @@ export const webhooksPage = forMembers.get('/webhooks', async (request) => {
           sentence: 'Webhooks',
           below: html`
             Send every event to your programs as it comes, signed and with retries. For alerts, add
-            a <a href="/alerts">channel</a>.
+            a <a href="/alerts">channel</a>. <a href="/docs/webhooks">How to receive them</a>
           `,
           actions:
             may(createWebhook) &&

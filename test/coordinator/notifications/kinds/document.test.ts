@@ -31,7 +31,7 @@ const document = (): string =>
     '',
     'The pages ask for it in a form. What is secret is stored encrypted and shown as `***`.',
     '',
-    '| `kind` | | `config` |',
+    '| `kind` | what it does | `config` |',
     '|---|---|---|',
     ...channelKinds.map(({ id, name, about, fields }) => {
       const config = Object.entries(fields).map(([field, of]) => fieldWords(field, of));
