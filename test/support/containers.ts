@@ -13,8 +13,8 @@ import {
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { makeRoot } from '../../deploy/image/make.ts';
+import { obtainNats } from '../../deploy/image/whole.ts';
 import { openCache, openHome } from '../../deploy/local/home.ts';
-import { obtainNatsServer } from '../../deploy/local/nats.ts';
 import { preparePostgresBinaries } from '../../deploy/local/postgres.ts';
 import { unpackDebianPackage } from '../../deploy/node/debian-package.mjs';
 import { eventually } from './eventually.ts';
@@ -318,22 +318,19 @@ const pack = async (root: string, folder: string, recipe: string): Promise<void>
   await writeFile(join(folder, 'Dockerfile'), `FROM scratch\nADD root.tar /\n${recipe}`);
 };
 
-/** As `nats` of Docker's library: nothing but the server. */
+/** As `nats` of Docker's library: nothing but the server, of a version without known holes. */
 export const makeNatsImage = async (folder: string): Promise<void> => {
-  const { file } = await obtainNatsServer(
-    openCache(process.env, openHome(process.env)),
-    process.env.PATH ?? '',
-    () => undefined,
-  );
   const root = await mkdtemp(join(dirname(folder), 'nats-'));
+  const scratch = await mkdtemp(join(dirname(folder), 'nats-'));
   try {
     await chmod(root, 0o755);
-    await cp(file, join(root, 'nats-server'), { dereference: true });
+    const file = await obtainNats(process.arch === 'arm64' ? 'arm64' : 'x64', scratch);
+    await cp(file, join(root, 'nats-server'));
     await copyLibraries(file, root);
     await mkdir(join(root, 'data'));
     await pack(root, folder, 'ENTRYPOINT ["/nats-server"]\nCMD ["--config", "nats-server.conf"]\n');
   } finally {
-    await rm(root, { recursive: true });
+    for (const used of [root, scratch]) await rm(used, { recursive: true });
   }
 };
 

@@ -83,7 +83,7 @@ describe.runIf(engine !== undefined)('compose.yaml and probe.yaml', () => {
         ),
       ),
     );
-  const isReady = async (): Promise<boolean> => {
+  const answersWell = async (path: '/readyz' | '/health'): Promise<boolean> => {
     const [house] = two.hosts;
     const { code } = await runProgram([
       'ip',
@@ -92,7 +92,7 @@ describe.runIf(engine !== undefined)('compose.yaml and probe.yaml', () => {
       house.netns,
       'curl',
       '-fsS',
-      'http://127.0.0.1:8080/health',
+      `http://127.0.0.1:8080${path}`,
     ]);
     return code === 0;
   };
@@ -194,7 +194,8 @@ describe.runIf(engine !== undefined)('compose.yaml and probe.yaml', () => {
     running.push(await startChildProgram(standing, {}, (output) => output.includes('listening')));
 
     await well(run('up', '-d'));
-    await eventually(isReady, 120_000);
+    // Without a probe it is not healthy yet.
+    await eventually(() => answersWell('/readyz'), 120_000);
     await operator(z.unknown(), 'organisation', 'create', '--name', 'House');
     const person = ['--email', 'owner@house.example', '--organisation', 'House'];
     await operator(
@@ -245,6 +246,9 @@ describe.runIf(engine !== undefined)('compose.yaml and probe.yaml', () => {
       'join',
       'https://antipode.example',
       invited.token,
+      // What it was told for once it keeps: it comes to the bus by the same proxy.
+      '--ca',
+      '/authority.pem',
     ];
     const joining = await startChildProgram(typed(once, beside), {}, (output) =>
       output.includes("a coordinator receives this probe's presence"),
@@ -293,17 +297,19 @@ describe.runIf(engine !== undefined)('compose.yaml and probe.yaml', () => {
       .parse(await ask('/monitors', ['-d', JSON.stringify(wanted)]));
     const isUp = async (): Promise<boolean> =>
       z.object({ status: z.string() }).parse(await ask(`/monitors/${id}/status`)).status === 'up';
-    await eventually(isUp, 60_000);
+    // Calls with a token are counted.
+    await eventually(isUp, 60_000, 1_000);
     expect(target.hits()).toBeGreaterThan(0);
+    await eventually(() => answersWell('/health'));
 
     const nightly = ['operator', 'backups', 'nightly', '--folder', '/data', '--keep-days', '14'];
     const said = await well(run('exec', '-T', 'backups', '/node', '/antipode.mjs', ...nightly));
     expect(said).toContain('.backup');
 
     await well(run('down'));
-    expect(await isReady()).toBe(false);
+    expect(await answersWell('/readyz')).toBe(false);
     await well(run('up', '-d'));
-    await eventually(isReady, 120_000);
+    await eventually(() => answersWell('/health'), 120_000);
     const before = target.hits();
     await eventually(() => target.hits() > before, 60_000);
     expect(await isUp()).toBe(true);
