@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { imageNames } from '../../deploy/image/make.ts';
+import { isRecord } from '../../shared/base/json.ts';
 import { version } from '../../shared/base/process.ts';
+import { commandsOf } from '../coordinator/documentation/commands.ts';
 
 /** What of charts and settings can be held against our own sources; `npm run test:kubernetes` renders them. */
 
@@ -59,6 +61,21 @@ test('settings of the charts are those that the programs read, without secrets a
     ofProbe.filter((name) => !/CREDENTIALS|IDENTITY|DATA_DIR|NATS_CA/.test(name)).toSorted(),
   );
 });
+
+test('what the documentation sets is a value of its chart', () => {
+  const lines = commandsOf('kubernetes').filter((line) => line.startsWith('helm install '));
+  const unknown = lines.flatMap((line) => {
+    const [, chart = '', set = ''] = /deploy\/helm\/(\w+) --set (\S+)/.exec(line) ?? [];
+    const keys = set.split(',').map((each) => each.split('=', 1).join(''));
+    return keys.filter((key) => !hasPath(valuesOf(chart), key.split('.')));
+  });
+  expect(lines).toHaveLength(3);
+  expect(unknown).toEqual([]);
+  expect(hasPath(valuesOf('probe'), ['joinToken', 'nothing'])).toBe(false);
+});
+
+const hasPath = (value: unknown, [key, ...rest]: readonly string[]): boolean =>
+  key === undefined || (isRecord(value) && key in value && hasPath(value[key], rest));
 
 test('the chart of the coordinator trusts no proxy that nobody named', () => {
   expect(Object.keys(valuesOf('coordinator').settings)).not.toContain('TRUSTED_PROXIES');
