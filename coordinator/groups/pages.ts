@@ -56,8 +56,7 @@ export function countsText(group: GroupStatus): string {
   return parts.length === 0 ? 'no monitors yet' : parts.join(', ');
 }
 
-const below =
-  'A group has the worst status of the monitors that count in it. Channels, maintenance and status pages can be for a whole group.';
+const below = 'A group shows its worst status.';
 
 const listPage = forMembers.get('/groups', (request) => pageOf(request, freshForm(request.form)));
 

@@ -59,8 +59,8 @@ async function list(request: MembersRequest, state: FormState): Promise<PageAnsw
       ${heading({
         sentence: 'Ping keys',
         below: html`
-          With one key every heartbeat has an address that you know before it exists: the key and the
-          external ID of the monitor. <a href="/docs/heartbeats">How to ping</a>
+          One key for all heartbeats: ping <code>/KEY/EXTERNAL_ID</code>.
+          <a href="/docs/heartbeats">How to ping</a>
         `,
         trail,
       })}

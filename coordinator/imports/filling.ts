@@ -36,7 +36,7 @@ export function filledWith(given: Objects, values: Readonly<Record<string, unkno
     if (!lacks(object)) return object;
     const { config, ...rest } = object;
     if (kind !== 'monitors' || !isRecord(config) || lacks(rest)) {
-      omissions.push({ why: 'left out, because a secret of it is not given.', of: [key] });
+      omissions.push({ why: 'skipped: secret missing.', of: [key] });
       return undefined;
     }
     const kept = Object.entries(config).filter(([, value]) => !lacks(value));

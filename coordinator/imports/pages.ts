@@ -142,8 +142,7 @@ function choose(request: MembersRequest, state: FormState): PageAnswer {
       ${heading({
         sentence: 'Import monitors',
         below: html`
-          You see what would be created before anything is, and can undo it for an hour.
-          <a href="/docs/moving-in">How to move in</a>
+          Preview first. Undo for one hour. <a href="/docs/moving-in">How to move in</a>
         `,
         trail,
       })}
@@ -307,7 +306,7 @@ function applyForm({ id, variables }: Import, state: FormState): Html {
       notice(
         'information',
         'Secrets are not imported',
-        'Enter them again. Leave one empty to go on without: a channel that needs it is left out, and a monitor is checked without it. What is refused is left out and listed.',
+        'Channels without theirs are skipped, and monitors are checked without.',
       )
     }
     ${variables.map(({ name, meaning }) =>

@@ -271,7 +271,7 @@ function checked(schedule: Schedule): Schedule {
     if (!(value >= earliest && value <= latest))
       throw new Refusal('window_invalid', { [key]: 'must lie between the years 1970 and 2900.' });
   if (local_end <= local_start)
-    throw new Refusal('window_invalid', { ends_at: 'must be after starts_at.' });
+    throw new Refusal('window_invalid', { ends_at: 'must be after the start.' });
   if (rrule !== null) refuseUseless(schedule, ruleFrom(rrule));
   return schedule;
 }

@@ -292,12 +292,12 @@ function refuseAmong(
   if (some && (!isPlace || candidates.every(reaches))) return;
   const who = some ? `only some of the probes of ${name ?? 'its place'}` : nobody;
   const own = hasOwn(organisation, checkers)
-    ? 'name one of your private probes as `config.probe` whose host allows it (PROBE_ALLOW_CIDRS)'
-    : 'give a public address, or set up a private probe inside that network';
+    ? 'choose one of your private probes whose host allows it (PROBE_ALLOW_CIDRS)'
+    : 'use a private probe in that network';
   const other = name === undefined ? own : 'leave that place out, or allow it there';
   const remedy = some ? 'allow it on the hosts of all of them (PROBE_ALLOW_CIDRS)' : other;
   throw new Refusal('target_forbidden', {
-    [inside.key]: `${inside.host} is not a public address, and ${who} may reach it; ${remedy}.`,
+    [inside.key]: `${inside.host} is private, and ${who} may reach it; ${remedy}.`,
   });
 }
 

@@ -171,7 +171,7 @@ function messageLines(message: NonNullable<StoredStep['message']>): StoryLine[] 
   const others = message.together - 1;
   const beside = others === 0 ? '' : `, together with ${others} more`;
   const lines = [
-    { at: message.created_at, text: `Sent${beside}.` },
+    { at: message.created_at, text: `Sending${beside}.` },
     ...message.attempts.map(attemptLine),
   ];
   if (message.state === 'waiting' && message.attempts.length > 0)
@@ -181,7 +181,7 @@ function messageLines(message: NonNullable<StoredStep['message']>): StoryLine[] 
       ...lines,
       {
         at: message.settled_at,
-        text: `Gave up: ${message.words ?? 'not delivered within a day.'}`,
+        text: `Failed: ${message.words ?? 'not delivered within a day.'}`,
       },
     ];
   return lines;
@@ -191,7 +191,7 @@ function attemptLine(attempt: Attempt, index: number): StoryLine {
   const { at, verdict } = attempt;
   const said = {
     delivered: 'delivered',
-    retry: 'not delivered, retrying',
+    retry: 'failed, retrying',
     refused: 'failed permanently',
   }[verdict];
   return { at, text: `Attempt ${index + 1}: ${said} (${answered(attempt)}).` };

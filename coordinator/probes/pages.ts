@@ -212,8 +212,7 @@ export const probesPage = forMembers.get('/probes', async (request) => {
               </dd>
               <dt><b>Location</b></dt>
               <dd>
-                No measurement proves that a probe is on its continent, but response times can show
-                that it is not. A doubtful probe confirms no outage until the operator confirms its
+                Location is not proven; response times can contradict it. A doubtful probe confirms no outage until the operator confirms its
                 location.
               </dd>
               <dt><b>Clock</b></dt>

@@ -70,7 +70,7 @@ export function domainFault(registries: Registries, domain: string): string | un
     return `registries know ${registered}, not ${domain}; give ${registered}`;
   if (serverOf(registries, domain) !== undefined) return undefined;
   const ending = domain.slice(domain.lastIndexOf('.') + 1);
-  return `the registry of .${ending} has no RDAP server, so nobody can ask it when ${domain} ends`;
+  return `.${ending} domains publish no expiry date (no RDAP)`;
 }
 
 const rdapDomain = z.object({

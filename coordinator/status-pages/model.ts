@@ -166,7 +166,7 @@ export function positionFrom(position: number): number {
  */
 export function pagePasswordFrom(text: string): string {
   if (text.length >= 8 && text.length <= 200) return text;
-  throw new Refusal('password_invalid', { password: 'give one of 8 to 200 characters.' });
+  throw new Refusal('password_invalid', { password: 'must have 8 to 200 characters.' });
 }
 
 /**
@@ -315,7 +315,7 @@ export function amendPage(
   const password_hash = hash ?? before.password_hash;
   if (access === 'password' && password_hash === null)
     throw new Refusal('password_invalid', {
-      password: 'give one of 8 to 200 characters; without it nobody could see the page.',
+      password: 'must have 8 to 200 characters; without it nobody could see the page.',
     });
   return {
     name: patch.name === null ? before.name : nameFrom(patch.name),

@@ -108,8 +108,7 @@ export function sampleLanes(samples: readonly LaneSample[], times: Times): Html 
         </span>
       </div>
       <p class="legend">
-        <span class="key key-fail"></span>fails <span class="key key-ok"></span>passes <span class="key key-unknown"></span>the
-        probe cannot tell
+        <span class="key key-fail"></span>fails <span class="key key-ok"></span>passes <span class="key key-unknown"></span>inconclusive
       </p>
     </div>
   `;

@@ -225,12 +225,29 @@ export function stateMark(
   return html`<span class="state state-${state}">${icon(symbol)}${words}</span>`;
 }
 
+/** Zones that Node lists by names that they no longer have. */
+const todaysNames = new Map([
+  ['Africa/Asmera', 'Africa/Asmara'],
+  ['America/Buenos_Aires', 'America/Argentina/Buenos Aires'],
+  ['America/Coral_Harbour', 'America/Atikokan'],
+  ['America/Godthab', 'America/Nuuk'],
+  ['Asia/Calcutta', 'Asia/Kolkata'],
+  ['Asia/Katmandu', 'Asia/Kathmandu'],
+  ['Asia/Rangoon', 'Asia/Yangon'],
+  ['Asia/Saigon', 'Asia/Ho Chi Minh'],
+  ['Atlantic/Faeroe', 'Atlantic/Faroe'],
+  ['Europe/Kiev', 'Europe/Kyiv'],
+  ['Pacific/Enderbury', 'Pacific/Kanton'],
+  ['Pacific/Ponape', 'Pacific/Pohnpei'],
+  ['Pacific/Truk', 'Pacific/Chuuk'],
+]);
+
 export const zones = [
   'UTC',
   ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC'),
 ].map((zone) => ({
   value: zone,
-  label: zone,
+  label: todaysNames.get(zone) ?? zone.replaceAll('_', ' '),
 }));
 
 export type Heading = {

@@ -340,7 +340,7 @@ export const applyFile = operation({
   id: 'applyFile',
   method: 'POST',
   path: '/api/v1/files/{file}/apply',
-  summary: 'Make everything as a file says',
+  summary: 'Apply a file',
   description:
     'All of it or nothing. Objects that the file does not have are left alone, unless `prune` is true and the file made them. It may be repeated, and may come in parts: what is sent is made so. ' +
     callWords,
@@ -352,7 +352,7 @@ export const getFile = operation({
   path: '/api/v1/files/{file}',
   tag: 'Files',
   access: 'read',
-  summary: 'List what a file manages',
+  summary: 'List the resources of a file',
   params: file,
   response: object('FileOut', {
     objects: array(

@@ -48,7 +48,7 @@ export const listAudit = operation({
   tag: 'Audit',
   access: 'manage',
   does: 'looks',
-  summary: 'List who changed what',
+  summary: 'List audit entries',
   description: 'Newest first, kept for 400 days. For owners and admins.',
   query: {
     ...pageQuery,

@@ -67,7 +67,7 @@ export const listPlaces = operation({
   path: '/api/v1/places',
   tag: 'Probes',
   access: 'read',
-  summary: 'List the places that check for you',
+  summary: 'List locations',
   description:
     'By continent: the continent itself, its regions, and your private places there. A place without a probe is not listed.',
   query: pageQuery,

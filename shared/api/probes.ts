@@ -206,7 +206,7 @@ export const inviteProbe = operation({
   tag: 'Probes',
   access: 'manage',
   dangerous: true,
-  summary: 'Invite a host to be a private probe',
+  summary: 'Invite a private probe',
   description:
     'It then checks the monitors of this organisation alone. The probes of one place share its monitors, and when one is lost the others check them within 20 s: invite at least two. Open invitations count against the private probes of the plan.',
   body: object('ProbeInvitationIn', {

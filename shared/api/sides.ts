@@ -16,7 +16,7 @@ export const sides = grown(
       ),
       sentence: nullableString('The verdict in words.', {
         example:
-          'Answers inside (Office Berlin), fails from three continents: the way in (edge, firewall, DNS).',
+          'Up inside (Office Berlin), down from three continents: check edge, firewall or DNS.',
       }),
       inside: SideOut,
       outside: SideOut,

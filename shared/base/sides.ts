@@ -44,10 +44,10 @@ export function called(places: readonly string[]): string {
 /** Without its full stop. */
 export function sidesSentence({ inside, outside }: Sides, verdict: string): string {
   if (verdict === 'way_in')
-    return `Answers inside${called(inside.passing)}, fails from ${continentsIn(outside.failing)}: the way in (edge, firewall, DNS)`;
+    return `Up inside${called(inside.passing)}, down from ${continentsIn(outside.failing)}: check edge, firewall or DNS`;
   return verdict === 'service'
     ? `Fails inside too${called(inside.failing)}: the service itself`
-    : `Fails inside only${called(inside.failing)}: the line of that place, or its way to the service`;
+    : `Down inside only${called(inside.failing)}: check that network`;
 }
 
 const counts = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven'];

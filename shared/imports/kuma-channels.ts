@@ -102,10 +102,7 @@ export function channelFrom(
     ...about,
   };
   if (outer.isOn('is_default') || row.isOn('isDefault'))
-    work.omit(
-      name,
-      'new monitors do not get it by themselves; `covers: all` gives it all of them.',
-    );
+    work.omit(name, 'applies to imported monitors only; edit the channel to include all.');
   if (type === 'smtp') {
     for (const address of row
       .text('smtpTo')

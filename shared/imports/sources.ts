@@ -44,7 +44,7 @@ export function readAnswer(source: Source, text: string): unknown {
 }
 
 export function unreadable(source: Source): string {
-  return source === 'uptimerobot' ? 'is neither JSON nor a CSV of monitors.' : 'is no JSON.';
+  return source === 'uptimerobot' ? 'is neither JSON nor a CSV of monitors.' : 'is not JSON.';
 }
 
 /**

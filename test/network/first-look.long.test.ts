@@ -149,8 +149,7 @@ describe('uncheckable monitors', () => {
     // After them: where nobody is uncheckable it is looked again when the probes change, for by the
     // API no such monitor could be made.
     const { id } = await network.makeProbe('Oceania');
-    const inside =
-      /^Nobody can check this monitor: "inside" \(target: 10\.1\.2\.3 is not a public address/;
+    const inside = /^Nobody can check this monitor: "inside" \(target: 10\.1\.2\.3 is private/;
     await eventually(async () => inside.test((await open())[0]?.message ?? ''));
     await network.revokeProbe(id);
     await eventually(

@@ -105,7 +105,7 @@ describe.runIf(hasBinaries() && canMakeTwoHosts())('hosts at public addresses', 
 
     // The line of the office: nobody is alarmed.
     broken.inside = true;
-    await told('Fails inside only (office): the line of that place, or its way to the service.');
+    await told('Down inside only (office): check that network.');
     expect(await sql`select from incidents where monitor_id = ${monitor}`).toHaveLength(0);
     broken.inside = false;
     await told(null);
@@ -114,9 +114,7 @@ describe.runIf(hasBinaries() && canMakeTwoHosts())('hosts at public addresses', 
     broken.outside = true;
     const first = await incidentThat(sql, monitor, isConfirmed);
     await eventually(async () => (await ofIncident(first.id)) === 'way_in');
-    await told(
-      'Answers inside (office), fails from three continents: the way in (edge, firewall, DNS).',
-    );
+    await told('Up inside (office), down from three continents: check edge, firewall or DNS.');
     broken.outside = false;
     await incidentThat(sql, monitor, (each) => each.id === first.id && isResolved(each));
 

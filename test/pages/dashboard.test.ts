@@ -111,7 +111,7 @@ describeInBrowser('the dashboard', (browser) => {
       /^Everything shown is up\. 1 other is down\./,
     );
     const strip = tab.page.locator('#failing');
-    expect(await strip.innerText()).toContain('Nothing shown is failing');
+    expect(await strip.innerText()).toContain('All shown are up');
     expect(await tab.page.title()).not.toContain('All up');
     await strip.getByRole('link', { name: /not shown (?:is|are)/ }).click();
     await tab.page.waitForURL('**/?sort=state');

@@ -148,6 +148,18 @@ export const describeLooks = (
         return broken;
       })()`);
 
+    /** What speaks as the API does: keys and code that are not set as code. How a token begins is data. */
+    const wordsOfPrograms = async ({ page }: Tab): Promise<unknown> =>
+      page.evaluate(`(() => {
+        const found = [];
+        const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+        for (let node = texts.nextNode(); node !== null; node = texts.nextNode())
+          if (node.parentElement.closest('code, pre, kbd, samp, textarea, script, style, .code') === null)
+            for (const [word] of node.data.matchAll(/\`|\\S*[a-z]_[a-z]\\S*/g))
+              if (!/^svcj?_/.test(word)) found.push(word);
+        return found;
+      })()`);
+
     for (const [nth, page] of looks.entries()) {
       const { wide: onDesk, narrow: onPhone } = schemes[nth % schemes.length] ?? schemes[0];
       test(`${page.name}: nothing keeps anybody from using it, light or dark, wide or narrow; it costs little, and is the same without scripts`, async () => {
@@ -169,6 +181,7 @@ export const describeLooks = (
 
         expect.soft(await misledByEnter(wide)).toEqual([]);
         expect.soft(await brokenWords(wide)).toEqual([]);
+        expect.soft(await wordsOfPrograms(wide)).toEqual([]);
 
         await arrive(bare, page);
         await page.first?.(bare);

@@ -72,7 +72,6 @@ export const incidents = forMembers.get('/incidents', async (request) => {
     main: html`
         ${heading({
           sentence: sentenceOf(openAnywhere),
-          below: 'An outage counts, and alerts you, only once another continent confirms it.',
         })}
         <div class="row filters">
           ${chips(

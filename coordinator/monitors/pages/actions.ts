@@ -14,8 +14,7 @@ import type { Monitor } from './detail.ts';
 import { muteInputOf } from './monitor-table.ts';
 import { checkedFrom } from './settings.ts';
 
-const pauseWords =
-  'While paused it is not checked, and nobody is alerted. The time counts neither as up nor as down. An open incident ends.';
+const pauseWords = 'Stops checks and alerts. Not counted in uptime. Closes the open incident.';
 export const trashWords =
   'It is in the trash for 7 days, with its history: until then you can restore it. It is not checked there, and no page shows it. To stop for a while, pause it.';
 const resumeWords = 'Checks start again at once, and you are alerted when it fails.';

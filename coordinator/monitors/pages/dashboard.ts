@@ -177,9 +177,9 @@ function failingStrip(
       ${
         count === 0
           ? elsewhere === 0
-            ? stateMark('up', 'Nothing is failing')
+            ? stateMark('up', 'All up')
             : html`
-              ${stateMark('up', 'Nothing shown is failing')}
+              ${stateMark('up', 'All shown are up')}
               <a href="${safeUrl(addressOf(view, { ...unfiltered, sort: 'state' }))}">
                 ${countText(elsewhere)} not shown ${elsewhere === 1 ? 'is' : 'are'}
               </a>
@@ -478,7 +478,7 @@ function beginning({ may }: MembersRequest): Html {
       ${textField({
         name: 'target',
         label: 'Address',
-        type: 'url',
+        inputmode: 'url',
         state,
         autocomplete: 'url',
         autofocus: true,

@@ -175,8 +175,7 @@ async function answer(request: MembersRequest): Promise<PageAnswer> {
             items[0].confirmed_at === null ? 'verifying' : 'down',
             html`
               <a href="/incidents/${items[0].id}">
-                ${items[0].confirmed_at === null ? 'A failure is being verified' : 'It is down'}:
-                see the evidence of every continent
+                View incident
               </a>
             `,
             items[0].cause,

@@ -27,15 +27,15 @@ import {
 } from './form-values.ts';
 
 /**
- * How a key of the config appears in the form. Its meaning and its values are in
- * shared/api/config-keys.ts.
+ * How a key of the config appears in the form. Its values are in shared/api/config-keys.ts, whose
+ * meanings are for programs: they speak of keys.
  */
 export type Setting = {
   readonly key: string;
   readonly label: string;
   readonly widget: Widget;
-  /** Its label makes its description redundant. */
-  readonly isPlain: boolean;
+  /** One clause that the label does not say already. */
+  readonly hint: string;
 };
 
 /** Settings shown together, folded until someone opens them. `holds`: what the fold contains. */
@@ -48,41 +48,33 @@ export type SettingGroup = {
 /** Settings that kinds share. */
 const warn = setting('warn', 'Warn when slower than', numberIn('response_ms', 'ms'));
 
-function setting(key: string, label: string, widget: Widget): Setting {
-  return {
-    key,
-    label,
-    widget,
-    isPlain: false,
-  };
+function setting(key: string, label: string, widget: Widget, hint = ''): Setting {
+  return { key, label, widget, hint };
 }
-const slowest = setting('max_response_ms', 'Maximum response time', number('ms'));
-const verified = plain('verify_tls', 'Verify the certificate', yesNo);
-
-function plain(key: string, label: string, widget: Widget): Setting {
-  return {
-    key,
-    label,
-    widget,
-    isPlain: true,
-  };
-}
+const slowest = setting(
+  'max_response_ms',
+  'Slow after',
+  number('ms'),
+  'A warning, or a failure where you treat it as down.',
+);
+const verified = setting('verify_tls', 'Verify the certificate', yesNo);
 const expiring = setting(
   'tls_expires_within_days',
   'Warn when the certificate expires within',
   number('days'),
+  'Default: 30, 14, 7 and 1 days before.',
 );
 const failures = {
-  slow: 'Slower than the maximum response time',
-  certificate: 'Certificate that expires soon',
+  slow: 'Slow responses',
+  certificate: 'Expiring certificates',
 };
-const failing = setting('fail_on', 'Failures instead of warnings', several(failures));
+const failing = setting('fail_on', 'Treat as down', several(failures));
 const httpsFailing = setting(
   'fail_on',
-  'Failures instead of warnings',
-  several({ ...failures, rate_limited: 'The target limits our probes (429)' }),
+  'Treat as down',
+  several({ ...failures, rate_limited: 'Rate limits (429)' }),
 );
-const family = plain(
+const family = setting(
   'ip_family',
   'Addresses',
   choice({ any: 'IPv4 or IPv6', '4': 'IPv4 only', '6': 'IPv6 only' }),
@@ -92,9 +84,20 @@ const written = setting(
   'Both are written as',
   choice({ text: 'Text', hex: 'Hexadecimal bytes', base64: 'Base64' }),
 );
-const headers = setting('headers', 'Headers', pairs);
-const secretHeaders = setting('secret_headers', 'Secret headers', lines);
-const serverName = setting('server_name', 'Server name', text);
+const headers = setting(
+  'headers',
+  'Headers',
+  pairs,
+  'Secrets such as Authorization are encrypted, and dropped on redirects to other hosts.',
+);
+const secretHeaders = setting('secret_headers', 'Header names to hide', lines);
+const clientCertificate = setting(
+  'client_certificate',
+  'Client certificate and key (PEM)',
+  certificate,
+  'Stored encrypted.',
+);
+const serverName = setting('server_name', 'Server name', text, 'Default: the host of the target.');
 const protocols = {
   smtp: 'SMTP',
   imap: 'IMAP',
@@ -106,7 +109,12 @@ const protocols = {
   postgres: 'Postgres',
   mysql: 'MySQL',
 };
-const timeout = plain('timeout_ms', 'Timeout', number('ms'));
+const timeout = setting(
+  'timeout_ms',
+  'Timeout',
+  number('ms'),
+  'Default: 10 s, at most half the interval.',
+);
 
 /** Only who has places of their own can choose both sides. */
 const inside: Widget = {
@@ -121,7 +129,7 @@ const from: SettingGroup = {
   holds: 'continents',
   settings: [
     setting('places', 'Checked from', locations),
-    plain('inside_counts', 'Count outages that only your places see', inside),
+    setting('inside_counts', 'Count outages seen only from private locations', inside),
   ],
 };
 
@@ -141,7 +149,7 @@ export const firstDelay = { 'config.alert_after_s': '15' };
 const told: SettingGroup = {
   title: alertingTitle,
   holds: 'delay, group',
-  settings: [setting('alert_after_s', 'Alert after', seconds(delays))],
+  settings: [setting('alert_after_s', 'Wait before alerting', seconds(delays))],
 };
 
 export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
@@ -150,17 +158,32 @@ export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
       title: 'Assertions',
       holds: 'status, speed, text, patterns, JSON, headers, certificate',
       settings: [
-        setting('expected_status', 'Accepted status codes', statuses),
+        setting(
+          'expected_status',
+          'Accepted status codes',
+          statuses,
+          'After redirects, the last response counts.',
+        ),
         warn,
         slowest,
         setting('body_contains', 'Body contains', lines),
-        plain('body_not_contains', 'Body does not contain', lines),
-        setting('body_matches', 'Body matches', lines),
-        setting('body_not_matches', 'Body does not match', lines),
-        setting('json', 'JSON values', assertions),
+        setting('body_not_contains', 'Body does not contain', lines),
+        setting('body_matches', 'Body matches', lines, 'Regular expressions.'),
+        setting('body_not_matches', 'Body does not match', lines, 'Regular expressions.'),
+        setting(
+          'json',
+          'JSON values',
+          assertions,
+          'JSONPath and expected value. Put text that looks like a number in quotes.',
+        ),
         setting('header_contains', 'Response headers', pairs),
-        setting('header_matches', 'Response headers match', pairs),
-        setting('header_not_matches', 'Response headers do not match', pairs),
+        setting('header_matches', 'Response headers match', pairs, 'Regular expressions.'),
+        setting(
+          'header_not_matches',
+          'Response headers do not match',
+          pairs,
+          'Regular expressions.',
+        ),
         verified,
         expiring,
         httpsFailing,
@@ -170,13 +193,13 @@ export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
       title: 'Request',
       holds: 'method, headers, body, redirects',
       settings: [
-        plain('method', 'Method', choice()),
+        setting('method', 'Method', choice()),
         headers,
         secretHeaders,
-        plain('body', 'Body', body),
-        plain('follow_redirects', 'Follow redirects', yesNo),
-        plain('max_redirects', 'Maximum redirects', number('redirects')),
-        plain(
+        setting('body', 'Body', body),
+        setting('follow_redirects', 'Follow redirects', yesNo),
+        setting('max_redirects', 'Maximum redirects', number('redirects')),
+        setting(
           'ip_family',
           'Addresses',
           choice({
@@ -193,9 +216,9 @@ export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
       title: 'Authentication',
       holds: 'password, token or client certificate',
       settings: [
-        setting('basic_auth', 'User name and password', credentials),
-        setting('bearer_token', 'Bearer token', secret),
-        setting('client_certificate', 'Client certificate', certificate),
+        setting('basic_auth', 'User name and password', credentials, 'The password is encrypted.'),
+        setting('bearer_token', 'Bearer token', secret, 'Stored encrypted.'),
+        clientCertificate,
       ],
     },
     from,
@@ -206,8 +229,13 @@ export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
       title: 'Assertions',
       holds: 'values, response code, TTL, DNSSEC',
       settings: [
-        setting('expected_values', 'Values', lines),
-        plain(
+        setting(
+          'expected_values',
+          'Expected values',
+          lines,
+          'As dig prints them. Any, where it is empty.',
+        ),
+        setting(
           'match',
           'Match',
           choice({
@@ -216,8 +244,8 @@ export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
             exact: 'exactly these',
           }),
         ),
-        setting('expected_rcode', 'Response code', choice()),
-        plain('min_ttl', 'Minimum TTL', number('s')),
+        setting('expected_rcode', 'Expected response code', choice()),
+        setting('min_ttl', 'Minimum TTL', number('s')),
         setting('require_authenticated_data', 'Require DNSSEC', yesNo),
       ],
     },
@@ -225,8 +253,13 @@ export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
       title: 'Resolver',
       holds: 'name server, transport',
       settings: [
-        plain('resolver', 'Name server', text),
-        setting('transport', 'Transport', choice({ udp: 'UDP', tcp: 'TCP' })),
+        setting('resolver', 'Name server', text, 'An IP address. Default: the one of the probe.'),
+        setting(
+          'transport',
+          'Transport',
+          choice({ udp: 'UDP', tcp: 'TCP' }),
+          'UDP falls back to TCP.',
+        ),
         timeout,
       ],
     },
@@ -239,7 +272,7 @@ export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
       holds: 'answer, speed',
       settings: [
         setting('send', 'Send', exactLine),
-        setting('expect', 'Answer contains', exactLine),
+        setting('expect', 'Expect in response', exactLine, 'In the first 64 KB.'),
         written,
         warn,
         slowest,
@@ -330,10 +363,10 @@ export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
       title: 'Request',
       holds: 'metadata, authority, client certificate',
       settings: [
-        setting('metadata', 'Metadata', pairs),
-        setting('secret_metadata', 'Secret metadata', lines),
-        setting('authority', 'Authority', text),
-        setting('client_certificate', 'Client certificate', certificate),
+        setting('metadata', 'Metadata', pairs, 'Secrets such as authorization are encrypted.'),
+        setting('secret_metadata', 'Metadata names to hide', lines),
+        setting('authority', 'Authority', text, 'Default: host and port of the target.'),
+        clientCertificate,
         family,
         timeout,
       ],
@@ -346,11 +379,16 @@ export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
       title: 'Schedule',
       holds: 'grace time, schedule, maximum run time, old address',
       settings: [
-        plain('grace_s', 'Grace time', number('s')),
-        plain('schedule', 'Schedule', text),
-        plain('timezone', 'Time zone', text),
+        setting(
+          'grace_s',
+          'Grace time',
+          number('s'),
+          'Default: a fifth of the interval, at least 30 s.',
+        ),
+        setting('schedule', 'Schedule', text, 'Five cron fields, instead of the interval.'),
+        setting('timezone', 'Time zone', text, 'Such as Europe/Berlin. Default: UTC.'),
         setting('max_run_s', 'Maximum run time', number('s')),
-        setting('ping_alias', 'Old ping address (UUID)', secret),
+        setting('ping_alias', 'Existing ping UUID to keep working', secret),
       ],
     },
     told,
@@ -360,9 +398,9 @@ export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
       title: 'Assertions',
       holds: 'packets, loss, speed',
       settings: [
-        plain('packets', 'Echo requests', number('requests')),
-        setting('max_loss_percent', 'Maximum loss', number('%')),
-        setting('warn', 'Warn when slower than', numberIn('response_ms', 'ms')),
+        setting('packets', 'Echo requests', number('requests')),
+        setting('max_loss_percent', 'Maximum packet loss', number('%')),
+        warn,
         family,
         timeout,
       ],
@@ -375,7 +413,12 @@ export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
       title: 'Registration',
       holds: 'days before its end',
       settings: [
-        setting('expires_within_days', 'Warn when the domain expires within', number('days')),
+        setting(
+          'expires_within_days',
+          'Warn before expiry',
+          number('days'),
+          'Default: 30. 0: never.',
+        ),
         timeout,
       ],
     },
@@ -387,11 +430,18 @@ export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
 /** Shown above all folds. */
 export const firstSettings: Readonly<Record<Kind, readonly Setting[]>> = {
   https: [],
-  dns: [plain('record_type', 'Records', choice())],
-  tcp: [setting('banner', 'Greeting', choice(protocols, 'Any: an open port is enough'))],
+  dns: [setting('record_type', 'Records', choice())],
+  tcp: [
+    setting(
+      'banner',
+      'Greeting',
+      choice(protocols, 'Any: an open port is enough'),
+      'Asking for a password counts as up.',
+    ),
+  ],
   tls: [],
   websocket: [],
-  grpc: [setting('service', 'Service', text)],
+  grpc: [setting('service', 'Service', text, 'Empty: the whole server.')],
   heartbeat: [],
   domain: [],
   icmp: [],

@@ -1,6 +1,5 @@
 import {
   configKeys,
-  defaultWords,
   isKind,
   type Kind,
   unknownConfigKeys,
@@ -377,7 +376,7 @@ function targetField({ kind }: EditedMonitor, state: FormState): Html {
     });
   const help =
     kind === 'domain'
-      ? 'Its registry is asked once a day when the registration ends, and whether it is on hold.'
+      ? 'Checks expiry and holds with the registry once a day.'
       : kind === 'grpc'
         ? 'grpcs:// uses TLS, grpc:// does not. Its health service (grpc.health.v1) is asked.'
         : undefined;
@@ -397,11 +396,9 @@ function settingField(
   state: FormState,
   locations: Locations,
 ): Html | null {
-  const { key, label, widget, isPlain } = setting;
-  const { meaning = '', initial, example, choices = [] } = configKeys[kind][key] ?? {};
-  const help = [isPlain ? '' : meaning, widget.how ?? '', usual(kind, setting)]
-    .filter(Boolean)
-    .join(' ');
+  const { key, label, widget, hint } = setting;
+  const { initial, example, choices = [] } = configKeys[kind][key] ?? {};
+  const help = [widget.how ?? '', hint, usual(kind, setting)].filter(Boolean).join(' ');
   // The default, where there is a value; otherwise an example, unless a number would pass for one.
   const [placeholder = ''] =
     widget.write(initial ?? (typeof example === 'number' ? undefined : example))[''] ?? [];
@@ -409,7 +406,7 @@ function settingField(
     name: nameOf(setting),
     label,
     state,
-    help: help === '' ? null : written(help),
+    help: help === '' ? null : help,
     placeholder,
     choices,
     locations,
@@ -418,22 +415,9 @@ function settingField(
 }
 
 function usual(kind: Kind, { key, widget }: Setting): string {
-  const words = configKeys[kind][key];
-  if (!words || widget.unset !== undefined) return '';
-  const { initial } = words;
-  if (Array.isArray(initial))
-    return `Default: ${initial.map((each) => `\`${String(each)}\``).join(', ')}.`;
-  const otherwise = defaultWords(words);
-  return ['none', 'nothing'].includes(otherwise)
-    ? ''
-    : initial === undefined
-      ? `Empty: ${otherwise}.`
-      : `Default: ${otherwise}.`;
-}
-
-/** Descriptions write keys and values in backticks. */
-function written(text: string): Part {
-  return text.split('`').map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : part));
+  const initial = widget.unset === undefined ? configKeys[kind][key]?.initial : undefined;
+  const shown = [initial ?? []].flat().filter((each) => typeof each !== 'boolean');
+  return shown.length === 0 ? '' : `Default: ${shown.map(String).join(', ')}.`;
 }
 
 function fold(
@@ -512,7 +496,7 @@ function groupFields({ choices }: EditedMonitor, state: FormState): Html {
       ${hiddenField('affects_group_status', 'false')}
       ${checkField({
         name: 'affects_group_status',
-        label: 'Counts for the status of its group',
+        label: 'Include in group status',
         state,
       })}
     </div>

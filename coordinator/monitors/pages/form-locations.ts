@@ -132,8 +132,8 @@ export const locations: Widget = {
         several: true,
         help:
           own.size === 0
-            ? 'They check in turn and confirm what one of them sees. With all selected, new locations are included.'
-            : 'They check in turn and confirm what one of them sees. Places outside and your own see different sides, and each side confirms for itself. With all continents selected, new ones are included.',
+            ? "Locations take turns and confirm each other's failures. With all selected, new ones are included."
+            : "Locations take turns and confirm each other's failures. Public and private locations are judged separately. With all continents selected, new ones are included.",
       })}
     `,
   unset: 'locations',

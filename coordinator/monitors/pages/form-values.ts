@@ -180,7 +180,7 @@ export const pairs: Widget = {
     return { fault };
   },
   draw: area,
-  how: 'One per line, as `Name: value`.',
+  how: 'One per line, such as Name: value.',
 };
 
 export const statuses: Widget = {
@@ -194,7 +194,7 @@ export const statuses: Widget = {
   },
   draw: plainText,
   isShort: true,
-  how: 'Separated by commas.',
+  how: 'Comma-separated.',
 };
 
 export const credentials: Widget = {
@@ -270,10 +270,10 @@ const maxAssertions = 20;
 const assertionWords = {
   equals: 'equals',
   contains: 'contains',
-  gt: 'is more than',
-  lt: 'is less than',
-  exists: 'is there',
-  missing: 'is not there',
+  gt: 'greater than',
+  lt: 'less than',
+  exists: 'exists',
+  missing: 'does not exist',
 } as const;
 
 /** Paths in JSON with what must be there, one a row. */

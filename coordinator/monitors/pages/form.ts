@@ -44,6 +44,7 @@ import {
   sameWords,
 } from './form-fields.ts';
 import { shownAddress } from './heartbeat.ts';
+import { targetOfPasted } from './pasted-address.ts';
 import { streamTestRun, testRunBroken } from './test-run.ts';
 
 const ownFields = ['type', 'target', 'name', 'interval_s', 'group', 'tags', 'runbook'];
@@ -137,7 +138,8 @@ async function newSubject(
 ): Promise<EditedMonitor> {
   refuseUnlessMay(request, createMonitor);
   const kind = kindFrom(type);
-  const target = targetOf(kind, request.form) || (request.query.target ?? '');
+  const target =
+    targetOfPasted(kind, request.form.value('target') ?? '') || (request.query.target ?? '');
   const [choices, { items: same }, { items: channels }] = await Promise.all([
     request.ask(getMonitorChoices),
     request.ask(findSameTarget, { type: kind, target }),
@@ -151,14 +153,6 @@ async function newSubject(
     same,
     told: await toldOf(request, choices, undefined),
   };
-}
-
-/** People write `shop.example` for `https://shop.example`. */
-function targetOf(kind: string, form: Form): string {
-  const target = (form.value('target') ?? '').trim();
-  return kind === 'https' && /^[a-z0-9-]+(?:\.[a-z0-9-]+)+(?:[:/?#]|$)/i.test(target)
-    ? `https://${target}`
-    : target;
 }
 
 /** For the chosen group; a missing group is reported on saving. */
@@ -262,7 +256,9 @@ function common(kind: string, form: Form, config: Config) {
   return {
     ...(name === undefined ? {} : { name }),
     ...(interval_s === undefined ? {} : { interval_s }),
-    ...(form.names.includes('target') ? { target: targetOf(kind, form) } : {}),
+    ...(form.names.includes('target')
+      ? { target: targetOfPasted(kind, form.value('target') ?? '') }
+      : {}),
     ...(form.names.includes('tags') ? { tags: tagsOf(form.value('tags') ?? '') } : {}),
     ...(form.names.includes('runbook')
       ? { runbook: (form.value('runbook') ?? '').replaceAll('\r\n', '\n') }

@@ -142,9 +142,8 @@ function pingSnippets(monitor: Monitor, address: string | undefined): Html {
       )}
     </div>
     <p class="soft">
-      Add <code>/start</code> when a run begins, <code>/fail</code> or the exit code when it
-      ends; <code>?rid=</code> with a UUID tells overlapping runs apart. What you POST is kept with
-      the ping.
+      Add <code>/start</code>, <code>/fail</code> or <code>/&lt;exit code&gt;</code>. Use
+      <code>?rid=UUID</code> for overlapping runs. POST bodies are kept.
     </p>
   `;
 }

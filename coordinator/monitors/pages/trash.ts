@@ -36,9 +36,7 @@ async function trashPage(
     main: html`
       ${heading({
         sentence: 'Trash',
-        below:
-          'Deleted monitors, for 7 days. Nothing checks them, and no page shows them. ' +
-          'A restored one has its history again.',
+        below: 'Deleted monitors are kept for 7 days, with history.',
         trail: [{ href: '/', name: 'Monitors' }],
       })}
       ${formSummary(refused)}
@@ -94,11 +92,11 @@ function rowOf(deleted: Deleted, { times, now, may }: MembersRequest): Html {
               </form>
               <details>
                 <summary class="button button-quiet" aria-label="Delete ${name} for ever">
-                  Delete for ever
+                  Delete permanently
                 </summary>
                 <form class="stack" method="post" action="/monitors/trash/${id}/delete">
                   <p>Its results, incidents and uptime are deleted now. This cannot be undone.</p>
-                  <button class="button button-danger">${icon('delete')}Delete for ever</button>
+                  <button class="button button-danger">${icon('delete')}Delete permanently</button>
                 </form>
               </details>
             </div>

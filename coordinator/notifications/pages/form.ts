@@ -299,7 +299,7 @@ function hoursFields(state: FormState, zone: string): Html {
       name: 'hours',
       label: 'Active hours',
       state,
-      help: 'Empty: at any hour. Outside of them alerts are held, and sent at the next start if the outage is still open. 22:00–06:00 ends the next day.',
+      help: 'Empty: always. Outside these hours alerts wait. 22:00–06:00 ends the next day.',
       inside: html`
         <div class="stack">${Array.from({ length: rows }, (_, at) => spanRow(state, at))}</div>
         ${

@@ -185,7 +185,7 @@ const stateWords: Readonly<Record<string, readonly [State, string, IconName?]>> 
   waiting: ['pending', 'Sending'],
   delivered: ['up', 'Delivered'],
   refused: ['down', 'Failed permanently'],
-  failed: ['down', 'Gave up'],
+  failed: ['down', 'Failed'],
   superseded: ['unknown', 'Superseded', 'none'],
 };
 

@@ -48,11 +48,11 @@ import { previewFrame } from './preview.ts';
 /** Incidents and announcements that people write themselves. */
 
 const kindHelp: Readonly<Record<(typeof updateKinds)[number], string>> = {
-  announcement: 'News that is not about a fault.',
-  investigating: 'You do not know the cause yet.',
-  identified: 'You know the cause and are fixing it.',
-  monitoring: 'It is fixed, and you are watching it.',
-  resolved: 'It is over. This ends the report.',
+  announcement: 'Not about an incident.',
+  investigating: 'The cause is not known yet.',
+  identified: 'The cause is known, and being fixed.',
+  monitoring: 'Fixed, watching.',
+  resolved: 'Closes the incident.',
 };
 
 const faultsOf = ['title', 'kind', 'text', 'affected', 'started_at', 'ends_at'];
@@ -145,7 +145,7 @@ function reportPage(subject: EditedReport, state: FormState, document: string): 
           sentence: report?.title ?? 'New incident or announcement',
           below:
             report === undefined
-              ? 'For what no check confirms: degraded service, a problem elsewhere, news.'
+              ? 'For degraded service, third-party problems and announcements.'
               : html`
                 ${reportMark(report, request.now)} since ${request.times.moment(report.started_at)}
               `,

@@ -50,7 +50,7 @@ const list = forMembers.get('/certificates', async (request) => {
     main: html`
         ${heading({
           sentence: 'Certificates and domains',
-          below: 'Those that expire first come first. Each as a check saw it last.',
+          below: 'Soonest first. As last checked.',
           trail: [{ href: '/', name: 'Monitors' }],
         })}
         ${

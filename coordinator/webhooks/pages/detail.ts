@@ -40,7 +40,7 @@ import {
 const stateNames = {
   waiting: 'Waiting',
   delivered: 'Delivered',
-  failed: 'Gave up',
+  failed: 'Failed',
   cancelled: 'Cancelled',
 };
 
@@ -252,8 +252,7 @@ function replayForm(request: MembersRequest, { id, enabled }: Webhook, state: Fo
     <section class="card">
       <h2>Replay</h2>
       <p class="soft">
-        Sends every event since a time again, whether it was delivered or not. Each keeps its id, so
-        that your program can leave out what it knows. Events are kept for 90 days.
+        Resends all events since a time. IDs stay the same. Events are kept for 90 days.
       </p>
       <form class="fields" method="post" action="/webhooks/${id}/replay">
         ${textField({

@@ -64,7 +64,7 @@ function formPage(state: FormState, webhook?: Webhook): PageAnswer {
           autofocus: webhook === undefined,
           autocomplete: 'off',
           placeholder: 'https://hooks.example.com/antipode',
-          help: 'Gets a signed POST with JSON for every event. A new address must first answer a challenge: a POST of the type webhook.challenge, with the text of data.challenge. Owners and admins see it whole, others its host.',
+          help: 'Receives a signed POST per event, after it has answered a challenge. Only owners and admins see the full URL.',
           state,
         })}
         ${textField({

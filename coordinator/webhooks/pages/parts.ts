@@ -48,7 +48,7 @@ export function eventsText({ event_types }: Pick<Webhook, 'event_types'>): strin
 export function deliveryMark({ state }: Pick<Delivery, 'state'>): Html {
   if (state === 'waiting') return stateMark('pending', 'Waiting');
   if (state === 'delivered') return stateMark('up', 'Delivered');
-  return state === 'failed' ? stateMark('down', 'Gave up') : stateMark('unknown', 'Cancelled');
+  return state === 'failed' ? stateMark('down', 'Failed') : stateMark('unknown', 'Cancelled');
 }
 
 /** `HTTP 503`; without an answer the reason: `timeout`. */

@@ -88,7 +88,7 @@ function clashes(config: Config, target: string): ConfigFault[] {
   if (questionName(target, type) === undefined)
     faults.push({
       key: 'record_type',
-      remedy: `give PTR, or a name as the target; ${type} records belong to names`,
+      remedy: 'use a host name, or choose PTR for an IP address',
     });
   const odd = texts?.findIndex((text) => expectation(type, text) === undefined) ?? -1;
   if (odd >= 0)

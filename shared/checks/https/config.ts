@@ -468,7 +468,7 @@ export const httpsTarget: KindTarget = {
     const url = httpsUrl(target);
     if (!url) return `must be a whole http:// or https:// address, ${example}`;
     if (url.username !== '' || url.password !== '')
-      return 'must not contain a user name or password; give them as `basic_auth`';
+      return 'must not contain a user name or password; give them as basic authentication';
     if (isMailPort(url.port)) return mailPortFault;
     if (isTooLong(url.hostname))
       return 'must name a host of at most 253 characters, and 63 between two dots';

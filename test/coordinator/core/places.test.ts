@@ -311,10 +311,9 @@ test('whatever is seen in whatever order: both of a pair are of one side and apa
 describe('an office and three continents', () => {
   const continents = ['Africa', 'Asia', 'Europe'] as const;
   const wayIn = (count: string): string =>
-    `Answers inside (Office Berlin), fails from ${count} continents: the way in (edge, firewall, DNS).`;
+    `Up inside (Office Berlin), down from ${count} continents: check edge, firewall or DNS.`;
   const service = 'Fails inside too (Office Berlin): the service itself.';
-  const insideOnly =
-    'Fails inside only (Office Berlin): the line of that place, or its way to the service.';
+  const insideOnly = 'Down inside only (Office Berlin): check that network.';
 
   /** What is told when so many continents fail, and the office sees that. */
   const toldWhen = (seen: 'ok' | 'fail' | 'nothing', failing: number): string | null => {

@@ -232,7 +232,7 @@ describe('about page', () => {
     for (const open of ['everyone', 'users', 'nobody'] as const) {
       readers = open;
       for (const [path, words] of [
-        ['/status/shop', 'Service status'],
+        ['/status/shop', 'About this monitoring'],
         ['/status/shop/measured?lang=de', 'Status des Dienstes'],
       ] as const) {
         const text = await web.text(path, 'owner');

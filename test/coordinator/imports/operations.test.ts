@@ -154,7 +154,7 @@ describe('an import', () => {
       of: ['sign-in'],
     });
     expect(omissions).toContainEqual({
-      why: 'left out, because a secret of it is not given.',
+      why: 'skipped: secret missing.',
       of: ['chat'],
     });
   });
@@ -236,7 +236,7 @@ describe('an import', () => {
 
   test.each([
     ['uptime-kuma', '{"hello": 1}', 'This is no backup of Uptime Kuma'],
-    ['uptime-kuma', 'no json', 'the file is no JSON'],
+    ['uptime-kuma', 'no json', 'the file is not JSON'],
     ['gatus', 'endpoints: [', 'document: line 1'],
     ['gatus', 'x'.repeat(2 * 1024 * 1024 + 1), 'larger than 2 MiB'],
     ['healthchecks', '{}', 'There is nothing to import from Healthchecks'],

@@ -328,7 +328,7 @@ describe('operations', () => {
       expect(sides).toEqual({
         verdict: 'way_in',
         sentence:
-          'Answers inside (Office Berlin), fails from two continents: the way in (edge, firewall, DNS).',
+          'Up inside (Office Berlin), down from two continents: check edge, firewall or DNS.',
         inside: { failing: [], passing: ['Office Berlin'] },
         outside: { failing: ['Europe', 'Asia'], passing: ['Africa'] },
       });

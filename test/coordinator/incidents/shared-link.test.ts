@@ -57,7 +57,7 @@ describe('sharing', () => {
       const seen = await shares.read(textOf(link));
       expect(seen?.sides).toEqual({
         verdict: 'way_in',
-        sentence: 'Answers inside, fails from two continents: the way in (edge, firewall, DNS).',
+        sentence: 'Up inside, down from two continents: check edge, firewall or DNS.',
         inside: { failing: [], passing: [] },
         outside: { failing: ['Europe', 'Asia'], passing: [] },
       });

@@ -154,11 +154,11 @@ describe('rule 32: what leaves together', () => {
       [item({ seen: { scope: 'everywhere', layer: 'http', sides: sides('service') } })],
     ],
     [
-      'Checkout is down outside, up inside (Office): status 503, expected 2xx. Answers inside (Office), fails from two continents: the way in (edge, firewall, DNS).',
+      'Checkout is down outside, up inside (Office): status 503, expected 2xx. Up inside (Office), down from two continents: check edge, firewall or DNS.',
       [item({ seen: { scope: 'everywhere', layer: 'http', sides: sides('way_in') } })],
     ],
     [
-      'Checkout is down inside (Office), up outside: status 503, expected 2xx. Fails inside only (Office): the line of that place, or its way to the service.',
+      'Checkout is down inside (Office), up outside: status 503, expected 2xx. Down inside only (Office): check that network.',
       [item({ seen: { scope: 'everywhere', layer: 'http', sides: sides('inside_only') } })],
     ],
     [
@@ -268,8 +268,8 @@ describe('rule 40: why a channel was notified, and why not', () => {
       'This channel receives alerts for all monitors.',
       'Alert queued.',
       'On hold: this channel had just got several messages, so further ones are sent together.',
-      'Sent, together with 2 more.',
-      'Attempt 1: not delivered, retrying (HTTP 503).',
+      'Sending, together with 2 more.',
+      'Attempt 1: failed, retrying (HTTP 503).',
       'Attempt 2: delivered (HTTP 204).',
     ]);
     const { message } = told;
@@ -279,10 +279,10 @@ describe('rule 40: why a channel was notified, and why not', () => {
       message: { ...message, state: 'failed', words },
     });
     expect(texts({ ...way, steps: [ended('The channel was turned off.')] }).at(-1)).toBe(
-      'Gave up: The channel was turned off.',
+      'Failed: The channel was turned off.',
     );
     expect(texts({ ...way, steps: [ended(null)] }).at(-1)).toBe(
-      'Gave up: not delivered within a day.',
+      'Failed: not delivered within a day.',
     );
   });
 

@@ -70,7 +70,7 @@ test('the log shows state, attempts and answers; members without the right see n
   const path = `/webhooks/${demo.webhooks.tickets}`;
   const shown = await read(path);
   const answer = '&lt;h1&gt;Service Unavailable&lt;/h1&gt;';
-  expect(sees(shown, 'incident.resolved', 'Gave up', 'HTTP 503', answer, '/resend"')).toEqual([
+  expect(sees(shown, 'incident.resolved', 'Failed', 'HTTP 503', answer, '/resend"')).toEqual([
     true,
     true,
     true,

@@ -70,8 +70,8 @@ export const english: Words = {
     'We send a POST with a challenge first. Your server must answer with the text of data.challenge. Messages are signed (Standard Webhooks).',
   feeds: 'Feeds',
   calendar: 'Maintenance calendar',
-  aboutUs: 'Service status',
-  measured: 'How this is measured',
+  aboutUs: 'About this monitoring',
+  measured: 'How uptime is measured',
   measuredText: [
     'Every service here is checked around the clock from several continents.',
     'A service counts as down only when a second continent confirms the failure. One bad connection is not an outage.',

@@ -393,7 +393,7 @@ describe('notifications of an incident', () => {
       expect(text).toContain('Delivered in 191 ms');
       expect(text).toContain('<span>Alert sent</span>');
       for (const line of [
-        'Attempt 1: not delivered, retrying (HTTP 503: it answers with an error).',
+        'Attempt 1: failed, retrying (HTTP 503: it answers with an error).',
         'Attempt 2: delivered (HTTP 200).',
         'On hold: this channel has a delay',
         'Not notified: the address is not confirmed yet.',

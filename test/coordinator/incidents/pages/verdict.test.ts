@@ -46,7 +46,7 @@ describe('the verdict of an incident', () => {
     const text = await web.text(`/incidents/${id}`, 'viewer');
     expect(text).toContain('<h1>Intranet is down outside, up inside (Office Berlin)</h1>');
     expect(text).toContain(
-      'Answers inside (Office Berlin), fails from two continents: the way in (edge, firewall, DNS).',
+      'Up inside (Office Berlin), down from two continents: check edge, firewall or DNS.',
     );
     expect(text).not.toMatch(/everywhere|returns an error/i);
   });

@@ -102,7 +102,7 @@ describe('windows', () => {
       );
       expect([
         wrong.status,
-        wrong.text.includes('No occurrences: must be after starts_at.'),
+        wrong.text.includes('No occurrences: must be after the start.'),
       ]).toEqual([200, true]);
       const empty = await post('/maintenance/new', planned({ starts_at: '', act: 'look' }));
       expect(empty.text).toContain('Choose a start and an end');
