@@ -137,7 +137,9 @@ export const listDashboard = innerOperation({
         status: string(),
         since: dateTime(),
         owner: nullable(string(), { description: 'Who has its incident.' }),
-        owned_since: nullable(dateTime()),
+        incident: nullable(uuid()),
+        cause: nullable(string()),
+        seen_from: array(string(), { description: 'The places that see it fail.' }),
       }),
     ),
     /** In trouble too, but not among those that match. */

@@ -3,6 +3,7 @@ import type { Cause } from '../../shared/checks/result.ts';
 import type { Queryable } from '../database/connect.ts';
 import { escapeLike, limited, ms, searchText, wordsOf } from '../database/sql.ts';
 import { groupChoices } from '../groups/queries.ts';
+import { continentsOf } from '../incidents/writes.ts';
 import { type MuteColumn, muteColumn } from '../notifications/mute-queries.ts';
 import { flappingMemoryMs, type Outage } from '../notifications/policy.ts';
 import type { MonitorKey, Results } from '../results/reading.ts';
@@ -52,7 +53,10 @@ export type FailingMonitor = {
   readonly status: 'down' | 'verifying';
   readonly since: number;
   readonly owner: string | null;
-  readonly owned_since: number | null;
+  /** Its open incident, why it is open, and the continents and private places that see it. */
+  readonly incident: string | null;
+  readonly cause: Cause | null;
+  readonly seen_from: readonly string[];
 };
 
 export type DashboardProbe = {
@@ -101,7 +105,7 @@ export async function dashboardFigures(
         where ${matching(sql, organisation, warned, covered)}) as warned,
       (select coalesce(json_agg(f), '[]') from (
         select m.id, m.name, s.status, ${ms(sql, 's.since')} as since, i.acknowledged_as as owner,
-          ${ms(sql, 'i.acknowledged_at')} as owned_since
+          i.id as incident, i.cause, ${seenFrom(sql)} as seen_from
         from monitor_status s join monitors m on m.id = s.monitor_id
         left join incidents i on i.monitor_id = m.id and i.resolved_at is null
         where ${matching(sql, organisation, ofAny, covered)} and ${worst(sql)}
@@ -126,6 +130,17 @@ export async function dashboardFigures(
   const others = Object.values(counts).reduce((sum, count) => sum + count, covered.length);
   const up = Math.max(0, all - others);
   return { ...row, counts: { ...counts, maintenance: covered.length, up } };
+}
+
+/** Of `incidents i`: none of a job, which is checked from nowhere. */
+function seenFrom(sql: Queryable) {
+  return sql`case when i.layer = 'heartbeat' then '[]'::json else coalesce(
+    ${continentsOf(sql)}::json -> 'failed',
+    (select coalesce(json_agg(distinct v.name), '[]') from (values (i.seen_place, i.seen_continent),
+        (i.confirmed_place, i.confirmed_continent)) p (place, continent)
+      left join places l on l.id = p.place and l.organisation_id = i.organisation_id
+      cross join lateral (select coalesce(l.name, p.continent) as name) v
+      where v.name is not null)) end`;
 }
 
 function matching(

@@ -82,7 +82,10 @@ export const listDashboard = handle(contract.listDashboard)(
     });
     return {
       counts,
-      failing: figures.failing,
+      failing: figures.failing.map(({ cause, ...each }) => ({
+        ...each,
+        cause: cause === null ? null : causeSentence(cause),
+      })),
       others: {
         down: figures.in_trouble.down - counts.down,
         verifying: figures.in_trouble.verifying - counts.verifying,

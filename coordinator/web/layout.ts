@@ -1,5 +1,5 @@
 import type { OutputOf } from '../../shared/api/operation.ts';
-import type { Caller, SignedIn } from '../gate/caller.ts';
+import { type Caller, mayWrite, type SignedIn } from '../gate/caller.ts';
 import type { Assets } from './assets.ts';
 import type { showFrame } from './contract.ts';
 import { hiddenField } from './forms.ts';
@@ -261,6 +261,10 @@ function rail(
       <span>Search</span>
       <kbd>/</kbd>
     </a>
+    ${
+      mayWrite(caller.role) &&
+      html`<a class="bar-add" href="/monitors/new" aria-label="New monitor">${icon('add')}</a>`
+    }
     ${account(signedIn, caller)}
   </header>
 `;

@@ -21,6 +21,8 @@ export type Times = {
   readonly day: (at: number | string) => Html;
   /** `4 s ago`. */
   readonly ago: (at: number | string) => Html;
+  /** `4 s`: how long it has lasted by now. */
+  readonly lasting: (at: number | string) => Html;
   /** `Tue 24 Nov 2026, 02:00–03:00`, or both days where it crosses midnight. */
   readonly span: (from: number | string, to: number | string) => Html;
   /** `CET`: what the zone is called at that time. */
@@ -122,7 +124,13 @@ export function timesIn(zone: string, now: number): Times {
         ${time(last, isOneDay ? formats.minute.format(last) : (ends ?? ''))}
       `;
     },
-    // The script keeps elements with this mark up to date.
+    // The script keeps elements with these marks up to date.
+    lasting: (at) =>
+      html`
+        <time datetime="${machineText(at)}" data-lasting>
+          ${briefDuration(Math.max(0, now - ms(at)))}
+        </time>
+      `,
     ago: (at) =>
       html`
         <time datetime="${machineText(at)}" data-ago>

@@ -126,18 +126,24 @@ describeInBrowser('the dashboard', (browser) => {
       tab.page.locator('#monitor-rows [id]').evaluateAll((all) => all.map(({ id }) => id));
     const before = await order();
     const strip = tab.page.locator('#failing');
-    const firstRow = () =>
-      tab.page.evaluate(
-        'document.querySelector("#monitor-rows .monitor").getBoundingClientRect().top + scrollY',
+    const topOf = async (selector: string): Promise<number> =>
+      (await tab.page.locator(selector).boundingBox())?.y ?? Number.NaN;
+    const failing = async () =>
+      (await strip.getByRole('listitem').allInnerTexts()).map((each) =>
+        each.replaceAll(/\s+/g, ' ').trim(),
       );
-    const place = await firstRow();
-    expect(await strip.getByRole('link').allInnerTexts()).toEqual([
-      expect.stringContaining('Checkout'),
-      expect.stringContaining('Search API'),
+    expect(await failing()).toEqual([
+      expect.stringMatching(
+        /^Checkout down 6 min Status 503, expected 2xx · Europe, N\. America\b/,
+      ),
+      expect.stringMatching(/^Search API verifying \d+ s Status 503, expected 2xx · Asia/),
     ]);
     const field = tab.page.getByLabel('Search by name, address, group or tag');
     await field.pressSequentially('half a wo');
     await tab.page.getByRole('checkbox', { name: 'Select Cart' }).check();
+    const read = `#monitor-${demo.idOf('Cart')}`;
+    const place = await topOf(read);
+    expect(await topOf('#failing')).toBeLessThan(0);
     await web.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, seen_probe, seen_continent, scope, layer)
       values (gen_random_uuid(), ${web.house.organisation}, ${demo.idOf('Wishlist')}, now(), now(), 'Frankfurt', 'Europe', 'everywhere', 'tcp')`;
     await expect
@@ -148,10 +154,10 @@ describeInBrowser('the dashboard', (browser) => {
     );
     expect(await tab.page.title()).toBe('Down: 2 · Antipode');
     expect(await order()).toEqual(before);
-    // It joins the strip above the list, which moves nothing.
-    expect(await strip.innerText()).toContain('Wishlist');
+    // It joins the section above the list, and what is being read stays where it is.
+    expect(await failing()).toContainEqual(expect.stringContaining('Wishlist'));
     expect(await strip.innerText()).toContain('3 failing');
-    expect(await firstRow()).toEqual(place);
+    expect(await topOf(read)).toBeCloseTo(place, 0);
     expect(await tab.page.getByRole('checkbox', { name: 'Select all' }).isVisible()).toBe(true);
     expect(await field.inputValue()).toBe('half a wo');
     expect(await tab.page.getByRole('checkbox', { name: 'Select Cart' }).isChecked()).toBe(true);
@@ -220,10 +226,45 @@ describeInBrowser('the dashboard', (browser) => {
     await tab.close();
   });
 
+  test('has on a phone what fails first, rows of 64 px, chips in one line and a plus in the bar', async () => {
+    const tab = await open('/', { width: 390 });
+    const { page } = tab;
+    const heights = async (selector: string): Promise<ReadonlySet<number>> => {
+      const all = await page.locator(selector).all();
+      return new Set(
+        await Promise.all(
+          all.map(async (each) => Math.round((await each.boundingBox())?.height ?? 0)),
+        ),
+      );
+    };
+    expect(await heights('#failing li')).toEqual(new Set([64]));
+    expect(await heights('#monitor-rows .monitor')).toEqual(new Set([64]));
+    expect([...(await heights('.filters > .chips ul'))].every((height) => height < 50)).toBe(true);
+    const shown = page.getByRole('link', { name: 'New monitor' }).filter({ visible: true });
+    expect(await shown.count()).toBe(1);
+    await shown.click();
+    await page.waitForURL('**/monitors/new');
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  test('acknowledges from the list of what fails', async () => {
+    const tab = await open('/', {}, 'member');
+    await tab.page.getByRole('button', { name: 'Acknowledge Checkout' }).click();
+    await tab.page.waitForURL(`**/incidents/${demo.incident}`);
+    await tab.page.goto(`${web.url}/`);
+    expect(await tab.page.locator('#failing').innerText()).toContain(
+      `${web.house.member.email} has it`,
+    );
+    await web.sql`update incidents set acknowledged_at = null, acknowledged_as = null where id = ${demo.incident}`;
+    await tab.close();
+  });
+
   test('shows a viewer nothing that they may not do', async () => {
     const tab = await open('/', {}, 'viewer');
     expect(await tab.page.getByRole('checkbox').count()).toBe(0);
-    expect(await tab.page.getByText('New monitor').count()).toBe(0);
+    expect(await tab.page.getByRole('link', { name: 'New monitor' }).count()).toBe(0);
+    expect(await tab.page.getByRole('button', { name: 'Acknowledge' }).count()).toBe(0);
     await tab.close();
   });
 

@@ -103,7 +103,7 @@ export const describeLooks = (
      * scripts times tick on.
      */
     const textOf = async ({ page }: Tab): Promise<string> => {
-      const text = `(() => { document.querySelectorAll('[data-scripts], [data-copy], time[data-ago]').forEach((each) => each.remove()); return document.querySelector('main').innerText; })()`;
+      const text = `(() => { document.querySelectorAll('[data-scripts], [data-copy], time[data-ago], time[data-lasting]').forEach((each) => each.remove()); return document.querySelector('main').innerText; })()`;
       return String(await page.evaluate(text));
     };
 

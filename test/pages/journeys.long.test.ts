@@ -126,7 +126,7 @@ describeInBrowser('journeys from nothing, over probes that really look', (browse
     expect(await page.locator('#owner').innerText()).toContain(owner);
     const incident = page.url();
     await page.goto(app.url);
-    expect(await strip.innerText()).toContain(`${owner} has it since`);
+    expect(await strip.innerText()).toContain(`${owner} has it`);
     await page.goto(`${app.url}/incidents`);
     expect(await page.locator('main tbody').innerText()).toContain(owner);
     await page.goto(incident);

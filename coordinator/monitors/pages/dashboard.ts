@@ -1,3 +1,4 @@
+import { acknowledgeIncident } from '../../../shared/api/incidents.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { capital, countInWords, restOf, sentenceOf } from '../../../shared/base/text.ts';
@@ -9,6 +10,7 @@ import {
   countText,
   heading,
   linkButton,
+  shortName,
   stateMark,
   stateWords,
 } from '../../web/elements.ts';
@@ -71,13 +73,13 @@ export const dashboard: Page = {
           actions:
             may(createMonitor) &&
             html`
-              <a class="button button-main" href="/monitors/new" data-new>
+              <a class="button button-main beside-bar" href="/monitors/new" data-new>
                 ${icon('add')}New monitor
               </a>
             `,
         })}
         ${steps}
-        ${failingStrip(shown, view, request)}
+        ${failingPart(shown, view, request)}
         <div class="row filters">
           ${statusChips(shown, view)}
           ${search(view)}
@@ -162,60 +164,82 @@ function titleOf(shown: Dashboard): string {
 }
 
 /**
- * What fails, above the list in which it also stands. It is as tall when nothing fails, so that a
- * failure moves nothing else. Its times do not tick: each tick would be said by a screen reader.
+ * What fails, above the list in which it also stands: two lines each. Only the first line is said
+ * by screen readers when it changes; the times below it tick.
  */
-function failingStrip(
-  { counts, failing, others }: Dashboard,
-  view: View,
-  { times }: MembersRequest,
-) {
+function failingPart(shown: Dashboard, view: View, request: MembersRequest): Html {
+  const { counts, failing, others } = shown;
   const count = counts.down + counts.verifying;
   const elsewhere = others.down + others.verifying;
   return html`
-    <div class="row tight failing" id="failing" role="status" aria-atomic="false">
-      ${
-        count === 0
-          ? elsewhere === 0
-            ? stateMark('up', 'All up')
-            : html`
-              ${stateMark('up', 'All shown are up')}
-              <a href="${safeUrl(addressOf(view, { ...unfiltered, sort: 'state' }))}">
-                ${countText(elsewhere)} not shown ${elsewhere === 1 ? 'is' : 'are'}
-              </a>
-            `
-          : html`
-            <b>${countText(count)} failing</b>
-            <ul>
-              ${failing.map(
-                ({ id, name, status, since, owner, owned_since }) =>
-                  html`
-                    <li id="failing-${id}">
-                      <a href="/monitors/${id}">
-                        ${stateMark(stateOf(status), name)}
-                        <span class="softer">
-                          ${
-                            owner === null || owned_since === null
-                              ? html`since ${times.moment(since)}`
-                              : html`${owner} has it since ${times.moment(owned_since)}`
-                          }
-                        </span>
-                      </a>
-                    </li>
-                  `,
-              )}
+    <section class="table-card failing" id="failing">
+      <p class="row tight failing-head" role="status">
+        ${
+          count > 0
+            ? html`
+              <b>${countText(count)} failing</b>
               ${
                 count > failing.length &&
                 html`
-                  <li>
-                    <a href="${safeUrl(addressOf(view, { status: null, sort: 'state' }))}">Show all</a>
-                  </li>
+                  <a href="${safeUrl(addressOf(view, { status: null, sort: 'state' }))}">Show all</a>
                 `
               }
-            </ul>
-          `
+            `
+            : elsewhere === 0
+              ? stateMark('up', 'All up')
+              : html`
+                ${stateMark('up', 'All shown are up')}
+                <a href="${safeUrl(addressOf(view, { ...unfiltered, sort: 'state' }))}">
+                  ${countText(elsewhere)} not shown ${elsewhere === 1 ? 'is' : 'are'}
+                </a>
+              `
+        }
+      </p>
+      ${failing.length > 0 && html`<ul>${failing.map((each) => failingRow(each, request))}</ul>`}
+    </section>
+  `;
+}
+
+/** `Checkout · down 4 min`, and below `Status 503 · Europe, Asia · Ana`. */
+function failingRow(
+  { id, name, status, since, owner, incident, cause, seen_from }: Dashboard['failing'][number],
+  { may, times }: MembersRequest,
+): Html {
+  const state = stateOf(status);
+  const seen = seen_from.map(shortName).join(', ');
+  const about = [
+    ...(cause === null ? [] : [html`<span class="failing-cause">${cause}</span>`]),
+    ...(seen === '' ? [] : [html`<span>${seen}</span>`]),
+    ...(owner === null ? [] : [html`<span><b>${owner}</b> has it</span>`]),
+  ];
+  return html`
+    <li id="failing-${id}" class="row-${state}">
+      <span class="state state-${state}">${icon(state)}</span>
+      <div>
+        <p class="failing-name">
+          ${
+            incident === null
+              ? html`<a href="/monitors/${id}">${name}</a>`
+              : html`<a href="/incidents/${incident}">${name}</a>`
+          }
+          <span>
+            ${status === 'down' ? 'down' : 'verifying'}${' '}${times.lasting(since)}
+          </span>
+        </p>
+        <p class="failing-about">${joined(about, html`<span>·</span>`)}</p>
+      </div>
+      ${
+        incident !== null &&
+        status === 'down' &&
+        owner === null &&
+        may(acknowledgeIncident) &&
+        html`
+          <form method="post" action="/incidents/${incident}/acknowledge">
+            <button class="button" aria-label="Acknowledge ${name}">${icon('check')}<span>Acknowledge</span></button>
+          </form>
+        `
       }
-    </div>
+    </li>
   `;
 }
 

@@ -60,10 +60,13 @@ describe('the dashboard', () => {
       warned: 6,
       paused: 2,
     });
-    expect(failing.map(({ name, status }) => [name, status])).toEqual([
-      ['Checkout', 'down'],
-      ['Search API', 'verifying'],
+    expect(
+      failing.map(({ name, status, cause, seen_from }) => [name, status, cause, seen_from]),
+    ).toEqual([
+      ['Checkout', 'down', 'Status 503, expected 2xx', ['Europe', 'North America']],
+      ['Search API', 'verifying', 'Status 503, expected 2xx', ['Asia']],
     ]);
+    expect(failing[0]?.incident).toBe(demo.incident);
     expect((await bench.call(showFrame, house.viewer)).open_incidents).toBe(2);
   });
 

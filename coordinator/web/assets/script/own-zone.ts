@@ -37,8 +37,8 @@ export const tickTimes = (): void => {
   if (document.body.dataset.now === undefined) return;
   setClock();
   setInterval(() => {
-    for (const time of document.querySelectorAll<HTMLTimeElement>('time[data-ago]'))
-      time.textContent = `${briefDuration(Date.now() + serverAheadMs - Date.parse(time.dateTime))} ago`;
+    for (const time of document.querySelectorAll<HTMLTimeElement>('time[data-ago], [data-lasting]'))
+      time.textContent = `${briefDuration(Date.now() + serverAheadMs - Date.parse(time.dateTime))}${time.hasAttribute('data-ago') ? ' ago' : ''}`;
   }, 1_000);
 };
 
