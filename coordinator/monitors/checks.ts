@@ -1,5 +1,8 @@
 import { getMonitorChecks as api } from '../../shared/api/results.ts';
+import { isRecord } from '../../shared/base/json.ts';
+import { causeSentence } from '../../shared/checks/causes.ts';
 import { regionPlace } from '../../shared/checks/places.ts';
+import type { Cause, Json } from '../../shared/checks/result.ts';
 import type { Queryable } from '../database/connect.ts';
 import { handle } from '../gate/bind.ts';
 import { notFound, orNotFound } from '../gate/context.ts';
@@ -9,6 +12,7 @@ import { epochOf } from '../maintenance/zones.ts';
 import { placeNameOf, type SeeingProbe, seeingProbes } from '../probes/places.ts';
 import type { Check } from '../results/check.ts';
 import type { MonitorKey, Results } from '../results/reading.ts';
+import * as contract from './contract.ts';
 
 /** Every single check of a monitor, newest first. */
 export const getMonitorChecks = handle(api)(
@@ -48,6 +52,64 @@ export const getMonitorChecks = handle(api)(
     );
   },
 );
+
+/** What is known of one check: of those that an incident was decided by, all that they saw. */
+export const getMonitorCheck = handle(contract.getMonitorCheck)(
+  async ({ sql, organisation, with: { results } }, { monitor_id: id, at, probe: name }) => {
+    const [monitor, probes] = await Promise.all([
+      monitorKey(sql, organisation.id, id).then((key) => orNotFound(key, 'monitor_not_found')),
+      seeingProbes(sql, organisation.id),
+    ]);
+    const named = new Map(
+      probes.filter((probe) => probe.name === name).map((probe) => [probe.key, probe]),
+    );
+    const [checks = []] = Number.isSafeInteger(at)
+      ? await results.within(sql, [{ ...monitor, from: at, to: at + 1 }])
+      : [];
+    const check = orNotFound(
+      checks.find(({ probe }) => named.has(probe)),
+      'check_not_found',
+    );
+    const kept = await evidenceAt(sql, { organisation: organisation.id, monitor: id, at, name });
+    return {
+      check: checkJson(check, named.get(check.probe)),
+      cause: kept?.cause ? causeSentence(kept.cause) : null,
+      evidence: isRecord(kept?.evidence) ? kept.evidence : null,
+      incident: kept?.incident ?? null,
+    };
+  },
+);
+
+type KeptEvidence = {
+  readonly incident: string;
+  readonly cause: Cause | null;
+  readonly evidence: Json | null;
+};
+
+/** The incident that was open then, and what that check saw if it decided anything of it. */
+async function evidenceAt(
+  sql: Queryable,
+  {
+    organisation,
+    monitor,
+    at,
+    name,
+  }: {
+    readonly organisation: string;
+    readonly monitor: string;
+    readonly at: number;
+    readonly name: string;
+  },
+): Promise<KeptEvidence | undefined> {
+  const [row] = await sql<KeptEvidence[]>`
+    select i.id as incident, e.cause, e.evidence from incidents i left join incident_evidence e
+      on e.incident_id = i.id and e.at = ${new Date(at)} and e.probe = ${name}
+    where i.organisation_id = ${organisation} and i.monitor_id = ${monitor}
+      and i.started_at <= ${new Date(at)}
+      and (i.resolved_at is null or i.resolved_at >= ${new Date(at)})
+    order by e.incident_id is null, i.started_at desc limit 1`;
+  return row;
+}
 
 /** Nothing is kept for longer. */
 const longestKeptMs = 400 * 86_400_000;

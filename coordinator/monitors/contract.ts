@@ -2,6 +2,7 @@ import {
   array,
   boolean,
   dateTime,
+  dict,
   integer,
   literal,
   maybe,
@@ -15,6 +16,7 @@ import {
 } from '../../shared/api/fields.ts';
 import { MonitorIn, MonitorOut, muteInput, StatusOut } from '../../shared/api/monitors.ts';
 import { innerOperation } from '../../shared/api/operation.ts';
+import { MonitorCheckOut } from '../../shared/api/results.ts';
 import { tokenOverlapMs } from '../../shared/checks/heartbeat/config.ts';
 import { kinds } from '../../shared/checks/kinds.ts';
 import { warningCodes } from '../../shared/checks/warnings.ts';
@@ -260,6 +262,22 @@ export const getMonitorChoices = innerOperation({
       description: 'How many the plan allows; null: any number.',
     }),
   }),
+});
+
+/** One of `getMonitorChecks`, which its start and its probe tell from all others. */
+export const getMonitorCheck = innerOperation({
+  id: 'getMonitorCheck',
+  access: 'read',
+  summary: 'Get a single check of a monitor, with its evidence where that is kept',
+  params: { monitor_id: uuid() },
+  query: { at: integer(), probe: string() },
+  response: object('MonitorCheckDetailOut', {
+    check: MonitorCheckOut,
+    cause: nullable(string(), { description: 'In our own words, where its evidence is kept.' }),
+    evidence: nullable(dict()),
+    incident: nullable(uuid(), { description: 'The one that was open at that time.' }),
+  }),
+  refusals: ['monitor_not_found', 'check_not_found'],
 });
 
 export const findSameTarget = innerOperation({

@@ -155,6 +155,33 @@ export const getMonitorResults = operation({
 
 export const checkOutcomes = ['ok', 'fail', 'unknown'] as const;
 
+export const MonitorCheckOut = object('MonitorCheckOut', {
+  at: dateTime({
+    description: 'When the check started.',
+    example: '2026-11-20T11:58:12.418Z',
+  }),
+  outcome: string({ description: '`ok`, `fail` or `unknown`.', example: 'ok' }),
+  took_ms: number({ meaning: 'How long the check took, in milliseconds.', example: 121.4 }),
+  place: string({ description: 'The id of the place.', example: 'Europe/Frankfurt' }),
+  place_name: string({ meaning: 'The name of the place.', example: 'Frankfurt' }),
+  continent: string({ example: 'Europe' }),
+  probe: string({ meaning: 'The probe.', example: 'fra-1' }),
+  cause: nullable(string(), {
+    description: 'The class of the cause, from a closed list; null of a check that passed.',
+    example: null,
+  }),
+  phases: nullable(
+    object('CheckPhasesOut', {
+      dns_ms: phaseTime('Resolving the name.', 4.1),
+      tcp_ms: phaseTime('Connecting.', 18.3),
+      tls_ms: phaseTime('The TLS handshake.', 20.6),
+      first_byte_ms: phaseTime('Waiting for the first byte of the response.', 61.8),
+      total_ms: phaseTime('The whole check.', 121.4),
+    }),
+    { description: 'Null of checks without phases.' },
+  ),
+});
+
 export const getMonitorChecks = operation({
   id: 'getMonitorChecks',
   method: 'GET',
@@ -178,35 +205,7 @@ export const getMonitorChecks = operation({
       description: 'Only with this outcome; `unknown` is a failure of the probe itself.',
     }),
   },
-  response: page(
-    'MonitorCheckPage',
-    object('MonitorCheckOut', {
-      at: dateTime({
-        description: 'When the check started.',
-        example: '2026-11-20T11:58:12.418Z',
-      }),
-      outcome: string({ description: '`ok`, `fail` or `unknown`.', example: 'ok' }),
-      took_ms: number({ meaning: 'How long the check took, in milliseconds.', example: 121.4 }),
-      place: string({ description: 'The id of the place.', example: 'Europe/Frankfurt' }),
-      place_name: string({ meaning: 'The name of the place.', example: 'Frankfurt' }),
-      continent: string({ example: 'Europe' }),
-      probe: string({ meaning: 'The probe.', example: 'fra-1' }),
-      cause: nullable(string(), {
-        description: 'The class of the cause, from a closed list; null of a check that passed.',
-        example: null,
-      }),
-      phases: nullable(
-        object('CheckPhasesOut', {
-          dns_ms: phaseTime('Resolving the name.', 4.1),
-          tcp_ms: phaseTime('Connecting.', 18.3),
-          tls_ms: phaseTime('The TLS handshake.', 20.6),
-          first_byte_ms: phaseTime('Waiting for the first byte of the response.', 61.8),
-          total_ms: phaseTime('The whole check.', 121.4),
-        }),
-        { description: 'Null of checks without phases.' },
-      ),
-    }),
-  ),
+  response: page('MonitorCheckPage', MonitorCheckOut),
   success: 200,
   refusals: ['monitor_not_found', 'place_not_found'],
   columns: ['at', 'outcome', 'took_ms', 'place_name', 'probe', 'cause'],

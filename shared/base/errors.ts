@@ -69,6 +69,7 @@ export const refusalCodes = {
   probe_not_found: ['not_found', 'The organisation has no such private probe, or it was ended.'],
   place_not_found: ['not_found', 'There is no such place; or a public one cannot be changed.'],
   monitor_not_found: ['not_found', 'There is no such monitor.'],
+  check_not_found: ['not_found', 'There is no such check, or it is no longer kept.'],
   incident_not_found: ['not_found', 'There is no such incident.'],
   maintenance_window_not_found: ['not_found', 'There is no such maintenance window.'],
   group_not_found: ['not_found', 'There is no such group.'],

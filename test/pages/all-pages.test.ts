@@ -24,6 +24,7 @@ const nameless: Demo = {
   idOf: () => 'x',
   groupOf: () => 'x',
   incident: 'x',
+  check: 'check',
   share: 'x',
   page: { id: 'x', slug: 'x', report: 'x' },
   channels: {

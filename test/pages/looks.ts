@@ -121,7 +121,12 @@ export const pageLooks: readonly PageLook[] = [
   },
   {
     name: 'monitor-checks-of-none',
-    path: ({ idOf }) => `/monitors/${idOf('Checkout')}/checks?outcome=fail`,
+    path: ({ idOf }) => `/monitors/${idOf('Checkout')}/checks?outcome=unknown`,
+    as: 'viewer',
+  },
+  {
+    name: 'monitor-check',
+    path: ({ idOf, check }) => `/monitors/${idOf('Checkout')}/${check}`,
     as: 'viewer',
   },
   { name: 'monitor-warned', path: ({ idOf }) => `/monitors/${idOf('Cart')}`, as: 'owner' },

@@ -271,6 +271,8 @@ export type Demo = {
   readonly idOf: (name: string) => string;
   readonly groupOf: (name: string) => string;
   readonly incident: string;
+  /** The address of the check that saw it first, below its monitor. */
+  readonly check: string;
   /** The secret of the link that shows it to everybody. */
   readonly share: string;
   readonly channels: DemoChannels;
@@ -284,6 +286,7 @@ export type Demo = {
 export const seedDemo = async (sql: Sql, organisation: string, now: number): Promise<Demo> => {
   const at = (ago: number): string => new Date(now - ago).toISOString();
   await makeResultDays(sql, now - 2 * day, now + day);
+  const broke = now - 6 * minute - 12 * second;
 
   const probes = [
     ['Frankfurt', 'Europe', 64_500, 'eu-central'],
@@ -404,6 +407,15 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
             type === 'https',
           );
     }
+    if (name === 'Checkout')
+      checks.push({
+        probe: keys[0]?.key ?? 0,
+        at: broke,
+        took_ms: 52,
+        outcome: 'fail',
+        cause: 'unexpected_status',
+        phases: { dns: 3, tcp: 11, tls: 24, first_byte: 12, total: 52 },
+      });
     await storeChecks(sql, keyOf.get(idOf(name)) ?? 0, checks);
   }
 
@@ -513,7 +525,8 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
   await seedWarnings(sql, organisation, now, idOf);
   await sql`analyze`;
   const webhooks = await seedDemoWebhooks(sql, organisation, now);
-  return { idOf, groupOf, incident, share, channels, webhooks, page, windows };
+  const check = `check?at=${broke}&probe=Frankfurt`;
+  return { idOf, groupOf, incident, check, share, channels, webhooks, page, windows };
 };
 
 /** What passing checks of the demo warn of, and whose certificate and which domain end when. */

@@ -1,13 +1,23 @@
 import { getMonitor } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { checkOutcomes, getMonitorChecks } from '../../../shared/api/results.ts';
-import { heading, moreLink, msText, stateMark } from '../../web/elements.ts';
+import { capital } from '../../../shared/base/text.ts';
+import { evidenceRows } from '../../incidents/pages/evidence.ts';
+import {
+  figure,
+  heading,
+  linkButton,
+  moreLink,
+  msText,
+  notice,
+  stateMark,
+} from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import { freshForm, selectField, textField } from '../../web/forms.ts';
 import { type Html, html, query } from '../../web/html.ts';
 import { forMembers, type MembersRequest, show } from '../../web/page.ts';
 import { number, stepTable } from '../../web/tables.ts';
-import { getMonitorChoices } from '../contract.ts';
+import { getMonitorCheck, getMonitorChoices } from '../contract.ts';
 
 const outcomeWords = { ok: 'Passed', fail: 'Failed', unknown: 'Inconclusive' } as const;
 const outcomeStates = { ok: 'up', fail: 'down', unknown: 'unknown' } as const;
@@ -58,7 +68,7 @@ export const checksPage = forMembers.get('/monitors/:monitor_id/checks', async (
                 </p>
               </div>
             `
-            : tableOf(items, request)
+            : tableOf(items, monitor_id, request)
         }
         ${
           next_cursor !== null &&
@@ -133,17 +143,27 @@ async function filterForm({ ask, path }: MembersRequest, filter: Filter): Promis
 
 type Check = OutputOf<typeof getMonitorChecks>['items'][number];
 
-function tableOf(items: readonly Check[], { times }: MembersRequest): Html {
+function tableOf(
+  items: readonly Check[],
+  monitor: string | undefined,
+  { times }: MembersRequest,
+): Html {
   return stepTable(
     items.map((check) => {
       const { at, took_ms, place_name, probe, cause } = check;
       const outcome = checkOutcomes.find((each) => each === check.outcome) ?? 'unknown';
       return {
-        Time: times.whole(at),
-        Outcome: [
-          stateMark(outcomeStates[outcome], outcomeWords[outcome]),
-          cause !== null && html`<code>${cause}</code>`,
-        ],
+        Time: html`
+          <a class="row-link" href="/monitors/${monitor}/check${query({ at: Date.parse(at), probe })}">
+            ${times.whole(at)}
+          </a>
+        `,
+        Outcome: html`
+          <span class="stacked">
+            ${stateMark(outcomeStates[outcome], outcomeWords[outcome])}
+            ${cause !== null && html`<span class="note">${classWords(cause)}</span>`}
+          </span>
+        `,
         Response: number(msText(took_ms)),
         Location: html`
           <span class="stacked">
@@ -156,6 +176,77 @@ function tableOf(items: readonly Check[], { times }: MembersRequest): Html {
     }),
   );
 }
+
+/** `unexpected_status` → Unexpected status: single checks keep the class of their cause alone. */
+function classWords(cause: string): string {
+  return capital(cause.replaceAll('_', ' '));
+}
+
+/** One check: when, where, how long each phase took, and what it saw if that is kept. */
+export const checkPage = forMembers.get('/monitors/:monitor_id/check', async (request) => {
+  const { ask, path, times, query: asked } = request;
+  const { monitor_id } = path;
+  const [monitor, { check, cause, evidence, incident }] = await Promise.all([
+    ask(getMonitor, { monitor_id }),
+    ask(getMonitorCheck, { monitor_id, at: asked.at ?? '0', probe: asked.probe ?? '' }),
+  ]);
+  const outcome = checkOutcomes.find((each) => each === check.outcome) ?? 'unknown';
+  const state = outcomeStates[outcome];
+  const why = cause ?? (check.cause === null ? null : classWords(check.cause));
+  const rows = evidence === null ? [] : evidenceRows([{ ...check, evidence, phases: null }]);
+  return show({
+    title: `Check: ${monitor.name}`,
+    place: 'monitors',
+    main: html`
+      <div class="stack">
+        ${heading({
+          sentence: `Check of ${monitor.name}`,
+          below: html`
+            ${times.whole(check.at)}${' '}${times.zoneName(check.at)}, from ${check.probe}${', '}${check.place_name}
+          `,
+          trail: [
+            { href: '/', name: 'Monitors' },
+            { href: `/monitors/${monitor_id}`, name: monitor.name },
+            { href: `/monitors/${monitor_id}/checks`, name: 'Checks' },
+          ],
+        })}
+        ${notice(state, outcomeWords[outcome], why)}
+        <dl class="figures">
+          ${figure('Response', msText(check.took_ms))}
+          ${phaseWords.map(([key, words]) => {
+            const ms = check.phases?.[key] ?? null;
+            return ms !== null && figure(words, msText(ms));
+          })}
+        </dl>
+        <section>
+          <div class="section-head">
+            <h2>Evidence</h2>
+            ${rows.length > 0 && html`<p class="soft">Content from your server, shown as is.</p>`}
+          </div>
+          ${
+            rows.length === 0
+              ? html`
+                <p class="nothing card">
+                  Only checks that begin, confirm or recheck an incident keep what they saw.
+                </p>
+              `
+              : html`
+                <div class="table-card evidence"><table><tbody>${rows}</tbody></table></div>
+              `
+          }
+        </section>
+        ${
+          incident !== null &&
+          html`
+            <p class="actions">
+              ${linkButton(`/incidents/${incident}`, 'Incident at that time', { symbol: 'incidents' })}
+            </p>
+          `
+        }
+      </div>
+    `,
+  });
+});
 
 function phasesText({ phases }: Check): string {
   const known = phaseWords.flatMap(([key, words]) => {

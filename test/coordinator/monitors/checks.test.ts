@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { getMonitorCheck } from '../../../coordinator/monitors/contract.ts';
 import { hourMs } from '../../../coordinator/results/chunk.ts';
 import { makeResultDays } from '../../../coordinator/results/retention.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
@@ -58,6 +59,39 @@ describe('the checks of a monitor', () => {
 
   const list = (input: Partial<InputOf<typeof getMonitorChecks>> | object = {}) =>
     bench.call(getMonitorChecks, house.viewer, { monitor_id: id, ...input });
+
+  test('one alone has what it saw where an incident was decided by it, else what is known', async () => {
+    const { items } = await list({ outcome: 'fail', limit: 1 });
+    const [failed] = items;
+    const at = Date.parse(failed?.at ?? '');
+    const one = { monitor_id: id, at, probe: failed?.probe ?? '' };
+    const get = (input: object = {}, who = house.viewer) =>
+      bench.call(getMonitorCheck, who, { ...one, ...input });
+    expect(await get()).toEqual({ check: failed, cause: null, evidence: null, incident: null });
+
+    const incident = newId();
+    await bench.sql`insert into incidents (id, organisation_id, monitor_id, started_at)
+      values (${incident}, ${house.organisation}, ${id}, ${new Date(at)})`;
+    expect(await get()).toMatchObject({ evidence: null, incident });
+    const cause = '{"class":"unexpected_status","params":{"status":503,"expected":"2xx"}}';
+    await bench.sql`insert into incident_evidence (incident_id, part, continent, probe, at, outcome,
+        took_ms, cause, evidence)
+      values (${incident}, 'seen', 'Asia', ${one.probe}, ${new Date(at)}, 1, 100,
+        ${cause}::text::jsonb, '{"status":503}')`;
+    expect(await get()).toEqual({
+      check: failed,
+      cause: 'Status 503, expected 2xx',
+      evidence: { status: 503 },
+      incident,
+    });
+    await bench.sql`delete from incidents where id = ${incident}`;
+
+    for (const input of [{ at: one.at + 1 }, { probe: 'nowhere' }])
+      expect(await bench.refusal(getMonitorCheck, house.viewer, { ...one, ...input })).toBe(
+        'check_not_found',
+      );
+    expect(await bench.refusal(getMonitorCheck, elsewhere.owner, one)).toBe('monitor_not_found');
+  });
 
   const walk = async (input: object): Promise<readonly Item[]> => {
     const all: Item[] = [];

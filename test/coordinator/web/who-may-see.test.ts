@@ -63,6 +63,8 @@ const expected: Readonly<Record<string, string>> = {
   'POST /incidents/:incident_id/share/withdraw': 'in 403 404 403 ok 404 404',
   'GET /monitors/:monitor_id': ofOurs,
   'GET /monitors/:monitor_id/checks': ofOurs,
+  // There is none.
+  'GET /monitors/:monitor_id/check': 'in 403 404 404 404 404 404',
   'POST /monitors/:monitor_id/address/rotate': writersOfOurs,
   'GET /monitors/new': writers,
   'POST /monitors/new': writers,
