@@ -115,6 +115,18 @@ describe('incidents', () => {
         await tab.close();
       });
 
+    test('has two lines for each on a phone', async () => {
+      const tab = await openAs(browser(), web, '/incidents', 'owner', { width: phone });
+      const row = tab.page.locator('main tbody tr').filter({ hasText: 'Checkout' });
+      const box = await row.boundingBox();
+      expect(box?.height).toBeLessThanOrEqual(66);
+      const textOf = async (): Promise<string> => (await row.innerText()).replaceAll(/\s+/g, ' ');
+      expect(await textOf()).toMatch(/Down.*Checkout.*Status 503.*min.*Europe, N\. America/);
+      await row.click();
+      await tab.page.waitForURL(`**/incidents/${demo.incident}`);
+      await tab.close();
+    });
+
     test('shows all of them when none is open', async () => {
       const before =
         await web.sql`update incidents set resolved_at = now() where resolved_at is null returning id`;

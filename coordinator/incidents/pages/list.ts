@@ -97,11 +97,13 @@ export const incidents = forMembers.get('/incidents', async (request) => {
           items.length === 0
             ? html`<div class="card">${await nothing(request, state)}</div>`
             : html`
-              ${stepTable(
-                items.map((each) =>
-                  rowOf(each, request, flapsAt(each), address({ monitor: each.monitor })),
-                ),
-              )}
+              <div class="incident-list">
+                ${stepTable(
+                  items.map((each) =>
+                    rowOf(each, request, flapsAt(each), address({ monitor: each.monitor })),
+                  ),
+                )}
+              </div>
               ${next_cursor !== null && moreLink(address({ cursor: next_cursor }), 'Earlier')}
             `
         }
