@@ -57,6 +57,8 @@ export type InvitationRow = {
   readonly organisation_id: string;
   readonly organisation: string;
   readonly inviter: string | null;
+  /** Only the mailbox has its link. */
+  readonly mailed: boolean;
   readonly created_at: number;
   readonly expires_at: number;
 };
@@ -74,7 +76,7 @@ export async function invitationBy(
 
 function invitations(sql: Queryable) {
   return sql`
-  select i.id, i.email, i.role, i.organisation_id, o.name as organisation, u.email as inviter,
+  select i.id, i.email, i.role, i.mailed, i.organisation_id, o.name as organisation, u.email as inviter,
     i.created_at, i.expires_at
   from invitations i join organisations o on o.id = i.organisation_id left join users u
     on u.id = i.invited_by`;
@@ -107,7 +109,7 @@ export async function linkInvitation(
   id: string,
   fingerprint: Buffer,
 ): Promise<void> {
-  await sql`update invitations set fingerprint = ${fingerprint} where id = ${id}`;
+  await sql`update invitations set fingerprint = ${fingerprint}, mailed = true where id = ${id}`;
 }
 
 /** True when it existed: of two concurrent uses, one succeeds. */

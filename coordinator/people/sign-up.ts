@@ -309,8 +309,9 @@ export const signUp = handle(contract.signUp)({
   },
   /**
    * With mail, nothing is created before the address is proven, so the answer is the same for an
-   * address with an account. Without mail, only someone with an invitation gets this far, and
-   * learns that an address is taken.
+   * address with an account. The link of a mailed invitation proves the address that it was sent
+   * to. Without mail, only someone with an invitation gets this far, and learns that an address is
+   * taken.
    */
   act: async (context, _input, prepared) => {
     const {
@@ -323,7 +324,9 @@ export const signUp = handle(contract.signUp)({
     const { name, password_hash } = wanted;
     const id = newId();
     note({ after: { email, name, organisation: wanted.organisation } });
-    if (door.mail) {
+    const isProven =
+      invitation?.mailed === true && invitation.email.toLowerCase() === email.toLowerCase();
+    if (door.mail && !isProven) {
       await deleteSignUps(sql, email);
       await insertOneTime(sql, {
         id,
@@ -338,7 +341,8 @@ export const signUp = handle(contract.signUp)({
       return { session: null, must_confirm: true };
     }
     if (!invitation) throw closed();
-    await insertUser(sql, { id, email, name, password_hash });
+    const verified = isProven ? { email_verified_at: now } : {};
+    await insertUser(sql, { id, email, name, password_hash, ...verified });
     const joined = await join(context, id, invitation);
     if (joined === 'ending') throw organisationEnding(invitation);
     if (joined !== 'joined') throw deadLink();

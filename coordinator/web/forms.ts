@@ -316,14 +316,17 @@ export type Choice = {
 /** With more choices than these, scripts offer a filter. */
 const manyChoices = 12;
 
-export function selectField(field: FieldParts & { readonly choices: readonly Choice[] }): Html {
-  const { name, label, state, choices, required } = field;
+/** `isOwnZone`: a script chooses the zone of the browser. */
+export function selectField(
+  field: FieldParts & { readonly choices: readonly Choice[]; readonly isOwnZone?: boolean },
+): Html {
+  const { name, label, state, choices, required, isOwnZone } = field;
   const { id, marks, below } = described(field);
   const chosen = state.form.value(name);
   return html`
     <div class="field">
       ${labelled(label, id, required)}
-      <select id="${id}" name="${name}"${marks}>
+      <select id="${id}" name="${name}"${marks}${isOwnZone && html` data-own-zone`}>
         ${choices.map((each) => option(each, each.value === chosen))}
       </select>
       ${below}

@@ -7,7 +7,6 @@ import { mainLooks, pageLooks } from './looks.ts';
 /** No documents; or, of links in mails, all the one page that says that the link is not good. */
 const notLookedAt = [
   '/status-pages/:page_id/logo',
-  '/join/:secret/sign-up',
   '/finish/:secret',
   '/reset/:secret',
   '/verify/:secret',

@@ -240,6 +240,8 @@ create table invitations (
   role text not null,
   -- Null until its mail is made.
   fingerprint bytea,
+  -- Who has its link has read the mail, so that the address is proven.
+  mailed boolean not null default false,
   invited_by uuid,
   created_at timestamptz not null,
   expires_at timestamptz not null,

@@ -1,3 +1,4 @@
+import type { OutputOf } from '../../../shared/api/operation.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { linkButton, zones } from '../../web/elements.ts';
 import { formOf, inputOf } from '../../web/form-data.ts';
@@ -9,7 +10,7 @@ import {
   selectField,
   textField,
 } from '../../web/forms.ts';
-import { html, type Part } from '../../web/html.ts';
+import { type Html, html, type Part } from '../../web/html.ts';
 import {
   type Ask,
   forAnyone,
@@ -33,35 +34,39 @@ import {
 import { alsoEnded, entryCard, entryPage, orDeadLink, signInAndRedirect } from './parts.ts';
 import { askForSecondStep } from './sign-in.ts';
 
-/** An invitation: a signed-in user joins; it signs no one in. */
-export const joinPage = forAnyone.get('/join/:secret', ({ askAsVisitor, path, signedIn }) =>
-  orDeadLink(async () => {
-    const { organisation, role, inviter } = await askAsVisitor(showInvitation, {
-      secret: path.secret,
-    });
-    const words = html`
+/** An invitation: a signed-in user joins; anybody else makes an account of it. */
+export const joinPage = forAnyone.get('/join/:secret', (request) => {
+  const { signedIn, askAsVisitor, path } = request;
+  return signedIn === undefined
+    ? page(request, freshForm(formOf({})), path.secret)
+    : orDeadLink(async () =>
+        joinAs(signedIn.person.email, await askAsVisitor(showInvitation, { secret: path.secret })),
+      );
+});
+
+function joinAs(
+  email: string,
+  { organisation, role, inviter }: OutputOf<typeof showInvitation>,
+): PageAnswer {
+  return entryPage(
+    'Join',
+    entryCard(
+      html`Join ${organisation}`,
+      html`
         <p class="soft">${inviter ?? 'A member'} invites you to join as ${role}.</p>
-      `;
-    const ways = signedIn
-      ? html`
-          <form class="form" method="post">
-            <div class="actions">
-              <button class="button button-main">Join as ${signedIn.person.email}</button>
-              ${linkButton('/', 'Not now')}
-            </div>
-          </form>
-        `
-      : html`
-          <p class="actions">
-            ${linkButton(`/join/${path.secret}/sign-up`, 'Create account', { main: true })}
-            ${linkButton(`/sign-in?next=/join/${path.secret}`, 'Sign in instead')}
-          </p>
-        `;
-    return entryPage('Join', entryCard(html`Join ${organisation}`, words, ways), {
-      headers: { 'cache-control': 'no-store' },
-    });
-  }),
-);
+        <form class="form" method="post">
+          <div class="actions">
+            <button class="button button-main">Join as ${email}</button>
+            ${linkButton('/', 'Not now')}
+          </div>
+        </form>
+      `,
+    ),
+    { headers: noStore },
+  );
+}
+
+const noStore = { 'cache-control': 'no-store' } as const;
 
 export const join = forPersons.post('/join/:secret', ({ askOwn, path }) =>
   orDeadLink(async () => {
@@ -74,8 +79,6 @@ export const join = forPersons.post('/join/:secret', ({ askOwn, path }) =>
     }
   }),
 );
-
-const noStore = { 'cache-control': 'no-store' } as const;
 
 export const forgotPages = forAnyone.form('/forgot', ({ askAsVisitor, form }) => ({
   shown: (state) => forgotForm(askAsVisitor, state),
@@ -203,17 +206,23 @@ export const signUpPages = forAnyone.form('/sign-up', (request) => ({
   act: async () => {
     const { form, askAsVisitor } = request;
     const input = inputOf(form, ['name', 'email', 'password']);
+    const secret = form.value('invitation_secret') ?? '';
+    // Read first: the invitation is used up by the account.
+    const invitation = secret === '' ? undefined : await askAsVisitor(showInvitation, { secret });
     const { session } = await askAsVisitor(signUpOperation, input);
     return session === null
       ? sent(form.value('email') ?? '')
-      : signInAndRedirect(request, session, '/');
+      : signInAndRedirect(request, session, '/', invitation && joined(invitation));
   },
 }));
 
-/**
- * By an invitation (in the query, as /join passes it on), or openly where the sign-up policy allows
- * it.
- */
+function joined({ organisation, role }: { organisation: string; role: string }): string {
+  return role === 'viewer'
+    ? `You joined ${organisation}. You can see everything here; owners and admins change it.`
+    : `You joined ${organisation}.`;
+}
+
+/** By an invitation, or openly where the sign-up policy allows it. */
 async function page(
   { askAsVisitor }: PublicRequest,
   state: FormState,
@@ -221,9 +230,8 @@ async function page(
 ): Promise<PageAnswer> {
   if (secret !== undefined && secret !== '')
     return orDeadLink(async () => {
-      const { organisation, email, role } = await askAsVisitor(showInvitation, { secret });
-      const shown = state.form.value('email') === undefined ? freshForm(formOf({ email })) : state;
-      return invitationForm(shown, secret, organisation, role);
+      const invitation = await askAsVisitor(showInvitation, { secret });
+      return invitationForm(state, secret, invitation);
     });
   const door = await askAsVisitor(showSignUpPolicy);
   return door.sign_up === 'open' ? openForm(state) : closed();
@@ -232,8 +240,7 @@ async function page(
 function invitationForm(
   state: FormState,
   secret: string,
-  organisation: string,
-  role: string,
+  { organisation, email, role, inviter }: OutputOf<typeof showInvitation>,
 ): PageAnswer {
   return entryPage(
     'Sign up',
@@ -241,11 +248,16 @@ function invitationForm(
       `Join ${organisation}`,
       formSummary(state),
       html`
-        <p class="soft">You join as ${role}. Create your account.</p>
+        <p class="soft">
+          ${inviter ?? 'A member'} invites you to join as ${role}. Your account will be for
+          <b>${email}</b>.
+        </p>
         <form class="form" method="post" action="/sign-up">
           ${hiddenField('invitation_secret', secret)}
-          ${own(state)}
-          <div class="actions"><button class="button button-main">Create account</button></div>
+          ${hiddenField('email', email)}
+          ${nameField(state)}
+          ${passwordField(state)}
+          <div class="actions"><button class="button button-main">Join</button></div>
         </form>
         <p class="entry-foot">
           Already have an account? <a href="/sign-in?next=/join/${secret}">Sign in instead</a>
@@ -256,26 +268,19 @@ function invitationForm(
   );
 }
 
-/** The fields of everyone, invited or not. */
-function own(state: FormState) {
-  return html`
-  ${textField({
+function nameField(state: FormState): Html {
+  return textField({
     name: 'name',
     label: 'Your name',
     autocomplete: 'name',
     required: true,
     autofocus: true,
     state,
-  })}
-  ${textField({
-    name: 'email',
-    label: 'E-mail',
-    type: 'email',
-    autocomplete: 'username',
-    required: true,
-    state,
-  })}
-  ${textField({
+  });
+}
+
+function passwordField(state: FormState): Html {
+  return textField({
     name: 'password',
     label: 'Password',
     type: 'password',
@@ -283,8 +288,7 @@ function own(state: FormState) {
     required: true,
     help: 'At least 10 characters. A long phrase is best.',
     state,
-  })}
-`;
+  });
 }
 
 function openForm(state: FormState): PageAnswer {
@@ -295,7 +299,16 @@ function openForm(state: FormState): PageAnswer {
       formSummary(state),
       html`
         <form class="form" method="post" action="/sign-up">
-          ${own(state)}
+          ${nameField(state)}
+          ${textField({
+            name: 'email',
+            label: 'E-mail',
+            type: 'email',
+            autocomplete: 'username',
+            required: true,
+            state,
+          })}
+          ${passwordField(state)}
           ${textField({
             name: 'organisation',
             label: 'Organisation',
@@ -309,6 +322,7 @@ function openForm(state: FormState): PageAnswer {
             label: 'Time zone',
             choices: zones,
             help: 'For the times on pages and for recurring maintenance.',
+            isOwnZone: true,
             state,
           })}
           <div class="actions"><button class="button button-main">Sign up</button></div>
@@ -335,11 +349,6 @@ function closed(): PageAnswer {
     ),
   );
 }
-
-/** The same page for an invited person; the secret is in its path, where no log keeps it. */
-export const signUpInvited = forAnyone.get('/join/:secret/sign-up', (request) =>
-  page(request, freshForm(formOf({})), request.path.secret),
-);
 
 function sent(email: string): PageAnswer {
   return entryPage(

@@ -70,6 +70,33 @@ describe('an invitation', () => {
     });
   });
 
+  test('proves the address that it was mailed to: a new user is in at once', async () => {
+    const { email, secret } = await invite('viewer');
+    const made = await door.visit(signUp, {
+      email: email.toUpperCase(),
+      password,
+      name: 'Cleo',
+      invitation_secret: secret,
+    });
+    expect(made).toMatchObject({ must_confirm: false });
+    expect((await door.signedIn(made.session ?? '')).caller).toMatchObject({
+      organisation: { name: 'Shop' },
+      role: 'viewer',
+    });
+    const [user] = await bench.sql<
+      { verified: boolean }[]
+    >`select email_verified_at is not null as verified from users where lower(email) = lower(${email})`;
+    expect(user).toEqual({ verified: true });
+  });
+
+  test('whose link somebody else was shown proves no address', async () => {
+    const { id, email, secret } = await invite();
+    await bench.sql`update invitations set mailed = false where id = ${id}`;
+    expect(
+      await door.visit(signUp, { email, password, name: 'Di', invitation_secret: secret }),
+    ).toMatchObject({ session: null, must_confirm: true });
+  });
+
   test('is listed until it is used, revoked, or a week old; a second one ends the earlier link', async () => {
     const { id, email, secret } = await invite();
     const again = await bench.call(inviteMember, installation.house.owner, {

@@ -175,7 +175,6 @@ const expected: Readonly<Record<string, string>> = {
   'GET /confirm': persons,
   'POST /confirm': persons,
   'GET /sign-up': everybody,
-  'GET /join/:secret/sign-up': unknown,
   'POST /sign-up': everybody,
   'GET /finish/:secret': unknown,
   'POST /finish/:secret': unknown,

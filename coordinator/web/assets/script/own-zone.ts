@@ -3,7 +3,10 @@ import { briefDuration } from '../../../../shared/base/time.ts';
 /** Only the browser knows the reader's own zone, so the script offers it beside the others. */
 export const offerOwnZone = (): void => {
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
-  const button = document.querySelector<HTMLButtonElement>('[data-own-zone]');
+  const select = document.querySelector<HTMLSelectElement>('select[data-own-zone]');
+  if (select?.value === 'UTC' && [...select.options].some(({ value }) => value === timeZone))
+    select.value = timeZone;
+  const button = document.querySelector<HTMLButtonElement>('button[data-own-zone]');
   const offered = [...(button?.parentElement?.querySelectorAll('button') ?? [])].some(
     ({ textContent }) => textContent === timeZone,
   );
