@@ -69,7 +69,7 @@ const maxTries = 30;
 /**
  * Brings the database to this version's schema: each file once, forward only, in its own
  * transaction. Several coordinators may start at once: a lock lets one work, and the others find it
- * done. An older version starts on a newer schema, during a rolling upgrade or after going back,
+ * done. Code that is behind starts on a newer schema, during a rolling upgrade or after going back,
  * unless a file says that it is too old. A file that has to wait for a table steps back and tries
  * again, so that running coordinators go on. @returns the names that this call applied.
  */
