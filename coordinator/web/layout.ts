@@ -263,6 +263,7 @@ function rail(
     </a>
     ${
       mayWrite(caller.role) &&
+      caller.organisation.ends_at === null &&
       html`<a class="bar-add" href="/monitors/new" aria-label="New monitor">${icon('add')}</a>`
     }
     ${account(signedIn, caller)}
