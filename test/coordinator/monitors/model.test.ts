@@ -132,7 +132,7 @@ describe('a new monitor', () => {
       'a target with a password',
       { target: 'https://ada:secret@example.com' },
       'target_invalid',
-      /basic_auth/,
+      /basic authentication/,
     ],
     ['a target of another protocol', { target: 'file:///etc/passwd' }, 'target_invalid', /http/],
     [
@@ -288,9 +288,7 @@ describe('a new monitor', () => {
         draft({ target: 'http://10.1.2.3/', config: { ...config } }, 'self_hosted', checkers),
       )[1];
     const none = [publicProbe('Europe')];
-    expect(words({}, none)).toContain(
-      'give a public address, or set up a private probe inside that network',
-    );
+    expect(words({}, none)).toContain('use a private probe in that network');
     expect(words({ probe: publicProbe('Europe').id }, none)).toContain(
       'is a public probe, and only a private one can be named',
     );
@@ -299,7 +297,7 @@ describe('a new monitor', () => {
     );
     const own = { ...publicProbe('Asia'), id: privateProbe, organisation };
     expect(words({}, [...none, own])).toContain(
-      'name one of your private probes as `config.probe` whose host allows it',
+      'choose one of your private probes whose host allows it',
     );
     expect(words({ probe: unknownSender }, [...none, own])).toContain(
       'is no private probe of this organisation; give the id of one',
