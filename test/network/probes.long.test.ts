@@ -44,6 +44,18 @@ describe('a sick probe', () => {
     beforeAll(async () => {
       network = await createNetwork();
       target = await startTargetThread('0.0.0.0');
+      coordinator = await network.startCoordinatorProcess();
+      // Each part by itself, as everywhere but in tests: two hundred checks a second in one process
+      // would be late for one another.
+      for (const continent of places)
+        probes.push(await startProbeProcess(await network.makeProbe(continent)));
+      // Until what their hosts allow is known, nobody could check such addresses.
+      await eventually(
+        async () =>
+          (await network.sql`select 1 from probes where allowed_cidrs <> '{}'`).length ===
+          places.length,
+        60_000,
+      );
       for (let made = 0; made < count; made += 50) {
         // Each on a host of its own: a probe is judged by how many of its hosts it alone sees
         // failing.
@@ -58,11 +70,6 @@ describe('a sick probe', () => {
           )),
         );
       }
-      coordinator = await network.startCoordinatorProcess();
-      // Each part by itself, as everywhere but in tests: two hundred checks a second in one process
-      // would be late for one another.
-      for (const continent of places)
-        probes.push(await startProbeProcess(await network.makeProbe(continent)));
     });
     afterAll(async () => {
       for (const { signal, exited } of probes) {
