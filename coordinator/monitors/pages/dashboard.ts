@@ -186,7 +186,7 @@ function failingPart(shown: Dashboard, view: View, request: MembersRequest): Htm
               }
             `
             : elsewhere === 0
-              ? stateMark('up', 'All up')
+              ? stateMark('up', counts.up > 0 ? 'All up' : 'Nothing is down')
               : html`
                 ${stateMark('up', 'All shown are up')}
                 <a href="${safeUrl(addressOf(view, { ...unfiltered, sort: 'state' }))}">
