@@ -52,7 +52,7 @@ function isBefore(one: string, other: string): boolean {
 
 /**
  * The oldest version that can work on the schema after a file that takes something away, as its line
- * `-- oldest: 1.2.0` says. Null: any, as after a file that only adds.
+ * `-- oldest: 1.2.0` says. Null: every version, as after a file that only adds.
  */
 export function oldestAfter(text: string): string | null {
   return /^-- oldest: (\d+\.\d+\.\d+)$/m.exec(text)?.[1] ?? null;
