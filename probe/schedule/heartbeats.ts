@@ -1,10 +1,13 @@
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
+import { longestDialWaitMs } from '../../shared/bus/dialling.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import type { PingRecords } from '../../shared/bus/pings.ts';
 import type { Assignment, Roster } from '../../shared/checks/assignment.ts';
 import { placesOf, probeOf } from '../../shared/checks/placement.ts';
 import type { PingView } from '../checks/heartbeat.ts';
+
+type WatchedBus = Pick<Bus, 'isConnected' | 'onStatus'>;
 
 /**
  * What this probe reads of the pings. It reads the record at the moment of judging, so a view is
@@ -14,15 +17,15 @@ import type { PingView } from '../checks/heartbeat.ts';
  * backlog.
  */
 export type LivePingView = PingView & {
-  readonly attach: (bus: Bus, records: PingRecords) => void;
+  readonly attach: (bus: WatchedBus, records: Pick<PingRecords, 'read'>) => void;
   readonly isSeeing: () => boolean;
 };
 
 /**
- * A ping receiver with pings on its disk sends them as soon as it is connected; it retries at least
- * every second.
+ * A ping receiver with pings on its disk sends them as soon as it is connected. It may dial for the
+ * first time this long after the bus came back, and fail once.
  */
-const usualSettlingMs = 5_000;
+export const usualSettlingMs = 2 * longestDialWaitMs + 2_000;
 
 /** A view this old does not count (rule 20). */
 const oldestMs = 15_000;
@@ -34,7 +37,9 @@ export function createPingView({
   readonly log: Log;
   readonly settlingMs?: number;
 }): LivePingView {
-  let attached: { readonly bus: Bus; readonly records: PingRecords } | undefined;
+  let attached:
+    | { readonly bus: WatchedBus; readonly records: Pick<PingRecords, 'read'> }
+    | undefined;
   let seeingFrom = Number.POSITIVE_INFINITY;
   let lostAt: number | undefined;
 

@@ -175,13 +175,13 @@ type Waits = ReturnType<typeof createWaits>;
 const firstWaitMs = 200;
 
 /** Short enough to recover within half a minute of the bus. */
-const longestWaitMs = 5_000;
+export const longestDialWaitMs = 5_000;
 
 /** The wait before each dial while disconnected: exponential, with jitter. */
 function createWaits() {
   let failed = 0;
   const next = (): number =>
-    backoff(failed, firstWaitMs, longestWaitMs) * (0.75 + Math.random() / 4);
+    backoff(failed, firstWaitMs, longestDialWaitMs) * (0.75 + Math.random() / 4);
   let waitMs = next();
   return {
     waitMs: () => waitMs,

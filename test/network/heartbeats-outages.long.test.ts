@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest';
 import type { ProbeApp } from '../../probe/app.ts';
+import { usualSettlingMs } from '../../probe/schedule/heartbeats.ts';
 import { streams } from '../../shared/bus/subjects.ts';
 import { eventually, passed } from '../support/eventually.ts';
 import {
@@ -33,10 +34,13 @@ const test = plain
     'probes',
     async ({ network }) =>
       [
-        await network.addProbe('Africa', 'Africa', { ear: true }),
-        await network.addProbe('Asia', 'Asia', { ear: true }),
+        await network.addProbe('Africa', 'Africa', receiving),
+        await network.addProbe('Asia', 'Asia', receiving),
       ] as const,
   );
+
+/** As long as they really settle: a receiver may be back on the bus well after the one that judges. */
+const receiving = { ear: true, pingSettlingMs: usualSettlingMs };
 
 const receiverOf = (probe: ProbeApp | undefined): string => {
   if (!probe?.ear) throw new Error('this probe has no ear');

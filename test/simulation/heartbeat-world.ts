@@ -3,7 +3,7 @@ import { checkpointOf, createState, restore } from '../../coordinator/core/lifec
 import type { Effect, Incident, MonitorEvent, SeenResult } from '../../coordinator/core/types.ts';
 import { isLate, isMadeUpFor, seenOf } from '../../coordinator/heartbeats/ping-relay.ts';
 import type { PingRow } from '../../coordinator/heartbeats/queries.ts';
-import { settlingAfter } from '../../probe/schedule/heartbeats.ts';
+import { settlingAfter, usualSettlingMs } from '../../probe/schedule/heartbeats.ts';
 import { type Continent, isContinent } from '../../shared/base/continents.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import {
@@ -28,7 +28,6 @@ const continents: readonly Continent[] = ['Europe', 'Asia', 'North America'];
 const lostAfter = 15_000;
 const settleMs = 500;
 const againMs = 5_000;
-const shortestSettling = 5_000;
 /**
  * What was kept is decided together, once all have had time to hand it over; by some at once, so
  * that nothing hangs on this.
@@ -232,7 +231,7 @@ export const liveHeartbeat = (story: HeartbeatStory): Outcome => {
     const away = lastAway(probe);
     return (
       away === undefined ||
-      agenda.now() >= away.until + settlingAfter(away.until - away.at, shortestSettling)
+      agenda.now() >= away.until + settlingAfter(away.until - away.at, usualSettlingMs)
     );
   };
 

@@ -128,6 +128,8 @@ export type ProbeMore = {
   readonly allow?: string;
   readonly environment?: Readonly<Record<string, string>>;
   readonly isAlone?: boolean;
+  /** How long it judges no heartbeat after the bus came back, if not for a short while. */
+  readonly pingSettlingMs?: number;
 };
 
 export type Network = {
@@ -311,7 +313,7 @@ export const createNetwork = async ({
     };
   };
   const startProbe: Network['startProbe'] = async (made, more = {}) => {
-    const { ear = false, url, allow = loopback.join() } = more;
+    const { ear = false, url, allow = loopback.join(), pingSettlingMs = 3_000 } = more;
     const config = readProbeConfig({
       PROBE_CREDENTIALS: made.credentials,
       PROBE_DATA_DIR: made.folder,
@@ -322,7 +324,7 @@ export const createNetwork = async ({
       ALERT_ALLOW_CIDRS: '127.0.0.0/8,::1',
       ...more.environment,
     });
-    const quickly = { pingSettlingMs: 3_000, presenceMs: 1_000, handOverMs: 0 };
+    const quickly = { pingSettlingMs, presenceMs: 1_000, handOverMs: 0 };
     const probe = await createProbe(config, { log, ...quickly });
     if (!more.isAlone) await probe.onBus;
     return keep(probe);

@@ -7,12 +7,15 @@ import { createAnnouncementReader } from '../../../probe/presence/announcements.
 import { type Assignments, openAssignments } from '../../../probe/schedule/assignments.ts';
 import {
   createHeartbeats,
+  createPingView,
   type Heartbeats,
   settlingAfter,
 } from '../../../probe/schedule/heartbeats.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import { createAnnounce } from '../../../shared/bus/announcement.ts';
+import { longestDialWaitMs } from '../../../shared/bus/dialling.ts';
 import type { Headers } from '../../../shared/bus/messages.ts';
+import type { BusStatus } from '../../../shared/bus/nats.ts';
 import { probeConsumers, streams, subjects } from '../../../shared/bus/subjects.ts';
 import {
   type Assignment,
@@ -262,6 +265,32 @@ describe('heartbeat ping view', () => {
     expect(
       [0, 1_000, 60_000, 300_000, 3_600_000].map((away) => settlingAfter(away, 5_000)),
     ).toEqual([5_000, 5_100, 11_000, 35_000, 35_000]);
+  });
+
+  test('a view settles until a ping receiver has dialled a second time, so that a ping which one still holds raises no alarm', () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    try {
+      const view = createPingView({ log: silentLog });
+      let tell: (status: BusStatus) => void = () => undefined;
+      const bus = {
+        isConnected: () => true,
+        onStatus: (listener: typeof tell) => {
+          tell = listener;
+          return { stop: () => undefined };
+        },
+      };
+      view.attach(bus, { read: async () => undefined });
+      vi.advanceTimersByTime(60_000);
+      expect(view.isSeeing()).toBe(true);
+      tell('disconnected');
+      tell('connected');
+      vi.advanceTimersByTime(2 * longestDialWaitMs);
+      expect(view.isSeeing()).toBe(false);
+      vi.advanceTimersByTime(60_000);
+      expect(view.isSeeing()).toBe(true);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 });
 
