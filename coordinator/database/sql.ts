@@ -73,19 +73,6 @@ export function searchText(text: string): string {
   return text.replaceAll('\0', '\u0001').toWellFormed();
 }
 
-/** No one types more words than this; each must be found. */
-const maxWords = 8;
-
-export function wordsOf(search: string): readonly string[] {
-  return search
-    .toLowerCase()
-    .replaceAll('\0', '')
-    .toWellFormed()
-    .split(/\s+/)
-    .filter((word) => word !== '')
-    .slice(0, maxWords);
-}
-
 const attempts = 5;
 
 /**

@@ -1,7 +1,8 @@
+import { wordsOf } from '../../shared/base/names.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
 import type { Cause } from '../../shared/checks/result.ts';
 import type { Queryable } from '../database/connect.ts';
-import { escapeLike, limited, ms, searchText, wordsOf } from '../database/sql.ts';
+import { escapeLike, limited, ms, searchText } from '../database/sql.ts';
 import { groupChoices } from '../groups/queries.ts';
 import { continentsOf } from '../incidents/writes.ts';
 import { type MuteColumn, muteColumn } from '../notifications/mute-queries.ts';

@@ -1,8 +1,9 @@
+import { wordsOf } from '../../shared/base/names.ts';
 import type { Interval } from '../../shared/base/time.ts';
 import type { Config } from '../../shared/checks/assignment.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
 import type { Queryable } from '../database/connect.ts';
-import { escapeLike, limited, ms, searchText, utcText, wordsOf } from '../database/sql.ts';
+import { escapeLike, limited, ms, searchText, utcText } from '../database/sql.ts';
 import { orNotFound } from '../gate/context.ts';
 import { type CoverRow, causedCoverFrom, coverColumns, coverFrom } from '../maintenance/cover.ts';
 import { placeNameOf, seeingProbes } from '../probes/places.ts';

@@ -1,4 +1,12 @@
-import { array, nullable, object, optional, string, uuid } from '../../shared/api/fields.ts';
+import {
+  array,
+  boolean,
+  nullable,
+  object,
+  optional,
+  string,
+  uuid,
+} from '../../shared/api/fields.ts';
 import { innerOperation } from '../../shared/api/operation.ts';
 
 const FoundOut = object('FoundOut', {
@@ -23,7 +31,10 @@ export const search = innerOperation({
   access: 'read',
   summary: 'Find monitors, groups, incidents, status pages, channels, members and tags by words',
   description: 'Without words: the monitors in trouble.',
-  query: { q: optional(string(), '') },
+  query: {
+    q: optional(string(), ''),
+    typos: optional(boolean({ description: 'Each word may have one letter wrong.' }), false),
+  },
   response: FoundOut,
 });
 

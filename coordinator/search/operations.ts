@@ -5,8 +5,8 @@ import { monitorChoices } from '../monitors/queries.ts';
 import * as contract from './contract.ts';
 import { findAnything, findRecent } from './queries.ts';
 
-export const search = handle(contract.search)(async ({ sql, organisation }, { q }) => ({
-  items: await findAnything(sql, organisation.id, q),
+export const search = handle(contract.search)(async ({ sql, organisation }, { q, typos }) => ({
+  items: await findAnything(sql, organisation.id, q, typos),
 }));
 
 export const listRecent = handle(contract.listRecent)(async ({ sql, organisation }, { ids }) => ({

@@ -8,6 +8,8 @@ import { listAudit } from '../../shared/api/organisations.ts';
 import { createPingKey } from '../../shared/api/ping-keys.ts';
 import { inviteProbe } from '../../shared/api/probes.ts';
 import { createStatusPage } from '../../shared/api/status-pages.ts';
+import { wordsOf } from '../../shared/base/names.ts';
+import { capital } from '../../shared/base/text.ts';
 import type { AccessRule } from '../gate/roles.ts';
 import { beginExport } from '../offboarding/contract.ts';
 import { inviteMember } from '../organisations/contract.ts';
@@ -24,9 +26,10 @@ import {
   safeUrl,
 } from '../web/html.ts';
 import { entries } from '../web/layout.ts';
-import { forMembers, type MembersRequest, show } from '../web/page.ts';
+import { forMembers, type MembersRequest, show, themes } from '../web/page.ts';
 import type { Times } from '../web/times.ts';
 import { listRecent, search } from './contract.ts';
+import { hasAll } from './typos.ts';
 
 const kinds: Readonly<
   Record<string, { readonly symbol: IconName; readonly href: (id: string) => string }>
@@ -181,34 +184,43 @@ export const searchPage = forMembers.get('/search', async (request) => {
   });
 });
 
+/** What has the words; where nothing has them, what would with one letter wrong in each. */
 async function found(request: MembersRequest, q: string): Promise<readonly Html[]> {
+  const exact = await foundBy(request, { q, typos: false });
+  return exact.length > 0 ? exact : foundBy(request, { q, typos: true });
+}
+
+type Asked = { readonly q: string; readonly typos: boolean };
+
+async function foundBy(request: MembersRequest, asked: Asked): Promise<readonly Html[]> {
   const { ask, times, cookies } = request;
+  const { q } = asked;
   const ids = recentOf(cookies);
   const [{ items }, recent] = await Promise.all([
-    ask(search, { q }),
+    ask(search, asked),
     q === '' && ids.length > 0 ? ask(listRecent, { ids: ids.join('.') }) : { items: [] },
   ]);
   const first = new Set(recent.items.map(({ id }) => id));
   return [
-    ...(await actsFor(request, q)),
+    ...(await actsFor(request, asked)),
     ...[...recent.items, ...items.filter(({ id }) => !first.has(id))].map((item) =>
       itemLink(item, times),
     ),
     ...(q === '' ? [] : actsOfOnly(request, items)),
-    ...(await verbsFor(request, q)),
-    ...placesFor(q),
+    ...(await verbsFor(request, asked)),
+    ...placesFor(asked),
   ];
 }
 
 /** "pause shop": the verb, and the monitors whose words follow it. */
-async function actsFor(request: MembersRequest, q: string): Promise<readonly Html[]> {
+async function actsFor(request: MembersRequest, { q, typos }: Asked): Promise<readonly Html[]> {
   const [, typed = '', rest = ''] = /^(\p{L}{3,})(?:\s+(.*))?$/u.exec(q.trim()) ?? [];
   const meant = acts.filter(({ verb }) => verb.toLowerCase().startsWith(typed.toLowerCase()));
   if (typed === '' || meant.length === 0 || !request.may(updateMonitor)) return [];
   const { items } =
     rest === ''
       ? await request.ask(listRecent, { ids: recentOf(request.cookies).join('.') })
-      : await request.ask(search, { q: rest });
+      : await request.ask(search, { q: rest, typos });
   const links = items
     .filter(({ kind }) => kind === 'monitor')
     .flatMap((item) =>
@@ -266,14 +278,15 @@ function actsOfOnly({ may }: MembersRequest, items: readonly Item[]): readonly H
     : [];
 }
 
-async function verbsFor(request: MembersRequest, q: string): Promise<readonly Html[]> {
+async function verbsFor(request: MembersRequest, asked: Asked): Promise<readonly Html[]> {
   return [
     ...verbs
       .filter(
-        ({ name, also = '', needs }) => matches(q, `${name} ${also}`) && mayAll(request, needs),
+        ({ name, also = '', needs }) => matches(asked, `${name} ${also}`) && mayAll(request, needs),
       )
       .map(({ name, symbol, href }) => link(href, icon(symbol), name, 'Command')),
-    ...(await muteVerb(request, q)),
+    ...(await muteVerb(request, asked)),
+    ...themeVerbs(request, asked),
   ];
 }
 
@@ -281,22 +294,18 @@ function mayAll({ may }: MembersRequest, needs: AccessRule | undefined): boolean
   return needs === undefined || may(needs);
 }
 
-function matches(q: string, text: string): boolean {
-  const inText = text.toLowerCase();
-  return q
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) => inText.includes(word));
+function matches({ q, typos }: Asked, text: string): boolean {
+  return hasAll(text.toLowerCase(), wordsOf(q), typos);
 }
 
 /** Muting is done at once: the palette says for how long, and every page how to end it. */
-async function muteVerb({ ask, may }: MembersRequest, q: string): Promise<readonly Html[]> {
+async function muteVerb({ ask, may }: MembersRequest, asked: Asked): Promise<readonly Html[]> {
   if (!may(muteAlerts)) return [];
   const isMuted = (await ask(showMute)).until !== null;
   const [name, path, symbol, needs] = isMuted
     ? (['Unmute alerts', '/alerts/unmute', 'play', unmuteAlerts] as const)
     : (['Mute all alerts for 1 hour', '/alerts/mute', 'pause', muteAlerts] as const);
-  if (!may(needs) || !matches(q, `${name} silence`)) return [];
+  if (!may(needs) || !matches(asked, `${name} silence`)) return [];
   return [
     html`
       <li>
@@ -309,9 +318,24 @@ async function muteVerb({ ask, may }: MembersRequest, q: string): Promise<readon
   ];
 }
 
+/** Each presses a button of the form in the foot, so the page stays. */
+function themeVerbs({ theme }: MembersRequest, asked: Asked): readonly Html[] {
+  return [undefined, ...themes]
+    .filter((each) => each !== theme && matches(asked, `theme ${each ?? 'system'} mode`))
+    .map(
+      (each) => html`
+        <li>
+          <button form="preferences" name="theme" value="${each ?? ''}">
+            ${inside(icon('see'), `Theme: ${capital(each ?? 'system')}`, 'Command')}
+          </button>
+        </li>
+      `,
+    );
+}
+
 /** Pages of the account whose names contain the words. */
-function placesFor(q: string): readonly Html[] {
+function placesFor(asked: Asked): readonly Html[] {
   return entries
-    .filter(({ name }) => matches(q, `go to ${name}`))
+    .filter(({ name }) => matches(asked, `go to ${name}`))
     .map((entry) => link(entry.href, icon(entry.icon), `Go to ${entry.name}`, 'Page'));
 }

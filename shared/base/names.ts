@@ -93,6 +93,22 @@ export function folded(name: string): string {
   return name.trim().toLowerCase().toUpperCase().toLowerCase().normalize('NFC');
 }
 
+/** No one types more words than this; each must be found. */
+const maxWords = 8;
+
+/** Without case and accents, as `search_words` of the schema makes the texts to search in. */
+export function wordsOf(search: string): readonly string[] {
+  return search
+    .replaceAll('\0', '')
+    .toWellFormed()
+    .toLowerCase()
+    .normalize('NFD')
+    .replaceAll(/[\u0300-\u036f]/g, '')
+    .split(/\s+/)
+    .filter((word) => word !== '')
+    .slice(0, maxWords);
+}
+
 /** A description, not trimmed; an empty one is none. @throws Refusal with the code of its key. */
 export function descriptionFrom(
   text: string | null,

@@ -1902,6 +1902,12 @@ begin
   return new;
 end $$;
 
+-- The form in which texts are searched: without case and accents. wordsOf() in shared/base/names.ts is the same.
+-- It needs no extension: unaccent would have to be created by each managed database.
+create function search_words(text text) RETURNS text LANGUAGE sql immutable as $$
+  select regexp_replace(normalize(lower(text), NFD), '[\u0300-\u036f]', '', 'g')
+$$;
+
 -- A search finds monitors by their tags too: the words of a status hold them after the rest.
 -- Otherwise as in migration 028.
 create function refresh_status(ids uuid[]) RETURNS void LANGUAGE plpgsql as $$
@@ -1927,7 +1933,7 @@ begin
     coalesce(k.seen, false) or l.seen,
     lower(m.name),
     coalesce(g.name_folded || chr(1), chr(65533)) || lower(m.name),
-    lower(m.name || ' ' || m.target || coalesce(' ' || g.name, '')) || coalesce(' ' || nullif(array_to_string(m.tags, ' '), ''), '')
+    search_words(concat_ws(' ', m.name, m.target, g.name, nullif(array_to_string(m.tags, ' '), '')))
   from monitors m
   left join monitor_status k on k.monitor_id = m.id
   left join groups g on g.id = m.group_id

@@ -58,6 +58,24 @@ describe('the search', () => {
     expect(text).toContain('Type the name of a monitor');
   });
 
+  test('finds without accents, with one typo in each word, and by kind', async () => {
+    const rows = [
+      { type: 'https', target: 'https://db.example/', name: 'Postgres' },
+      { type: 'heartbeat', name: 'São Paulo', config: { period_s: 60, grace_s: 60 } },
+    ];
+    for (const input of rows)
+      await web.gate.execute(createMonitor, web.house.owner.caller, rawInput(createMonitor, input));
+    expect((await found('sao paulo'))[0]).toBe('São Paulo');
+    expect((await found('SÃO'))[0]).toBe('São Paulo');
+    for (const q of ['pstgres', 'Postrges', 'postgress', 'pastgres', 'db pstgres'])
+      expect((await found(q))[0], q).toBe('Postgres');
+    expect(await found('pst')).toEqual([]);
+    expect((await found('heartbeat'))[0]).toBe('São Paulo');
+    expect(await found('incidnets')).toEqual(['Go to Incidents']);
+    expect(await web.text(`/?q=sao`, 'owner')).toContain('São Paulo');
+    expect(await found('theirx')).toEqual([]);
+  });
+
   test('knows tags, people and channels of its own organisation alone', async () => {
     expect(await found('pricing')).toEqual(['Cart', 'Shop', 'pricing']);
     expect(await found('theirs')).toEqual([]);
@@ -114,6 +132,26 @@ describeInBrowser('the palette and the bar of a phone', (browser) => {
     await page.locator('#palette[open]').waitFor();
     await page.keyboard.press('Enter');
     await page.locator('#muted').waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('Enter before the results opens the first of them, and a theme stays on the page', async () => {
+    const { page, complaints, close } = await openTab(browser(), web.url, {
+      cookie: await web.cookieOf('owner'),
+    });
+    await page.goto(`${web.url}/incidents`);
+    const type = async (q: string) => {
+      await page.keyboard.press('/');
+      await page.locator('input[type="search"]:focus').waitFor();
+      await page.keyboard.insertText(q);
+      await page.keyboard.press('Enter');
+    };
+    await type('dark');
+    await page.locator('html[data-theme=dark]').waitFor();
+    expect(new URL(page.url()).pathname).toBe('/incidents');
+    await type('shop');
+    await page.waitForURL(`**/monitors/${shop}`);
     expect(complaints).toEqual([]);
     await close();
   });

@@ -61,6 +61,8 @@ export const openPalette = (): void => {
   let chosen = 0;
   /** What the shown results answer: Enter chooses one of them only while it is still asked. */
   let answered: string | undefined;
+  /** What Enter was pressed for before its results were there; the first of them is chosen then. */
+  let entered: string | undefined;
 
   const links = (): HTMLElement[] => [...found.querySelectorAll<HTMLElement>('a, button')];
   const choose = (next: number): void => {
@@ -82,9 +84,12 @@ export const openPalette = (): void => {
       found.replaceChildren(document.adoptNode(list));
       answered = value;
       choose(0);
+      if (entered === value) links()[0]?.click();
     } catch {
-      // The next letter searches again; Enter opens the search page.
+      // The next letter searches again; where Enter waits, the search page says what is wrong.
+      if (!signal.aborted && entered === value) input.form?.submit();
     }
+    if (!signal.aborted) entered = undefined;
   };
 
   document.addEventListener('click', (event) => {
@@ -99,6 +104,9 @@ export const openPalette = (): void => {
   dialog.addEventListener('click', (event) => {
     if (event.target === dialog) dialog.close();
   });
+  dialog.addEventListener('close', () => {
+    entered = undefined;
+  });
   // An answer that came now would take away the form that is being sent.
   found.addEventListener('click', () => {
     clearTimeout(timer);
@@ -106,6 +114,7 @@ export const openPalette = (): void => {
   });
   input.addEventListener('input', () => {
     clearTimeout(timer);
+    entered = undefined;
     timer = setTimeout(() => void ask(), waitMs);
   });
   input.addEventListener('keydown', (event) => {
@@ -121,10 +130,14 @@ export const openPalette = (): void => {
       input.blur();
       dialog.close();
     }
-    const link = links()[chosen];
-    if (event.key === 'Enter' && link && answered === input.value) {
+    if (event.key === 'Enter') {
       event.preventDefault();
-      link.click();
+      if (answered === input.value) links()[chosen]?.click();
+      else {
+        clearTimeout(timer);
+        entered = input.value;
+        void ask();
+      }
     }
   });
 };
