@@ -88,6 +88,8 @@ export const shortcuts = forMembers.get('/shortcuts', () =>
             )}
             ${shortcut(['n'], 'New')}
             ${shortcut(['j', 'k'], 'Next and previous row')}
+            ${shortcut(['x'], 'Select the row')}
+            ${shortcut(['e'], 'Acknowledge the incident')}
             ${shortcut(['?'], 'Show this page')}
           </dl>
         </div>

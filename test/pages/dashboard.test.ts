@@ -196,7 +196,7 @@ describeInBrowser('the dashboard', (browser) => {
       await tab.close();
     });
 
-  test('works by keys: search, help, next row, places', async () => {
+  test('works by keys: search, help, next row, selecting it, places', async () => {
     const tab = await open('/');
     const { page } = tab;
     await page.keyboard.press('/');
@@ -216,9 +216,17 @@ describeInBrowser('the dashboard', (browser) => {
       .poll(() => page.getByRole('heading', { name: 'Keyboard shortcuts' }).isVisible())
       .toBe(true);
     await page.goBack();
+    // What fails comes before the list.
+    const focused = () => page.evaluate('document.activeElement.textContent');
     await page.keyboard.press('j');
-    await page.keyboard.press('j');
-    expect(await page.evaluate('document.activeElement.textContent')).toBe('Nightly backup');
+    expect(await focused()).toBe('Checkout');
+    for (const _ of ['Search API', 'Invoices', 'Nightly backup']) await page.keyboard.press('j');
+    expect(await focused()).toBe('Nightly backup');
+    const box = page.getByRole('checkbox', { name: 'Select Nightly backup' });
+    await page.keyboard.press('x');
+    expect(await box.isChecked()).toBe(true);
+    await page.keyboard.press('x');
+    expect(await box.isChecked()).toBe(false);
     await page.keyboard.press('g');
     await page.keyboard.press('i');
     await page.waitForURL('**/incidents');

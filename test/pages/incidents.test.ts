@@ -120,10 +120,30 @@ describe('incidents', () => {
       const row = tab.page.locator('main tbody tr').filter({ hasText: 'Checkout' });
       const box = await row.boundingBox();
       expect(box?.height).toBeLessThanOrEqual(66);
+      const chips = await tab.page.locator('.filters .chips a').all();
+      const tops = await Promise.all(chips.map(async (each) => (await each.boundingBox())?.y));
+      expect(new Set(tops).size).toBe(1);
       const textOf = async (): Promise<string> => (await row.innerText()).replaceAll(/\s+/g, ' ');
       expect(await textOf()).toMatch(/Down.*Checkout.*Status 503.*min.*Europe, N\. America/);
       await row.click();
       await tab.page.waitForURL(`**/incidents/${demo.incident}`);
+      await tab.close();
+    });
+
+    test('goes from row to row by keys, and acknowledges the one in focus', async () => {
+      const tab = await openAs(browser(), web, '/incidents', 'member');
+      const { page } = tab;
+      // Nothing is in focus, and Search API waits for its confirmation.
+      for (const key of ['e', 'j', 'e', 'j']) await page.keyboard.press(key);
+      expect(await page.evaluate('document.activeElement.textContent')).toBe('Checkout');
+      await page.keyboard.press('e');
+      await page.waitForURL(`**/incidents/${demo.incident}`);
+      await page.getByText('Acknowledged by').first().waitFor();
+      await page.getByRole('button', { name: 'Hand back' }).click();
+      await page.getByRole('button', { name: 'Acknowledge', exact: true }).waitFor();
+      await page.keyboard.press('e');
+      await page.getByText('Acknowledged by').first().waitFor();
+      expect(tab.complaints).toEqual([]);
       await tab.close();
     });
 

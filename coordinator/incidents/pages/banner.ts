@@ -180,7 +180,7 @@ function actionsOf(about: About): Html | null {
         may(acknowledgeIncident) &&
         html`
           <form method="post" action="/incidents/${id}/acknowledge">
-            <button class="button button-main">${icon('check')}Acknowledge</button>
+            <button class="button button-main" data-acknowledge>${icon('check')}Acknowledge</button>
           </form>
         `
       }

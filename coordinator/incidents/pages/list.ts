@@ -1,4 +1,4 @@
-import { listIncidents } from '../../../shared/api/incidents.ts';
+import { acknowledgeIncident, listIncidents } from '../../../shared/api/incidents.ts';
 import { listMonitors } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { durationText } from '../../../shared/base/time.ts';
@@ -6,7 +6,7 @@ import { chips, heading, linkButton, moreLink, shortName, stateMark } from '../.
 import { hiddenField } from '../../web/forms.ts';
 import { type Html, html, icon, query, safeUrl } from '../../web/html.ts';
 import { forMembers, type MembersRequest, show } from '../../web/page.ts';
-import { number, stepTable } from '../../web/tables.ts';
+import { acts, number, stepTable } from '../../web/tables.ts';
 import { listFoldedIncidents, listIncidentChoices } from '../contract.ts';
 import { flapping, flapsOf } from './timeline.ts';
 import { isOfJob } from './verdict.ts';
@@ -97,10 +97,16 @@ export const incidents = forMembers.get('/incidents', async (request) => {
           items.length === 0
             ? html`<div class="card">${await nothing(request, state)}</div>`
             : html`
-              <div class="incident-list">
+              <div class="two-lines">
                 ${stepTable(
                   items.map((each) =>
-                    rowOf(each, request, flapsAt(each), address({ monitor: each.monitor })),
+                    rowOf(
+                      each,
+                      request,
+                      flapsAt(each),
+                      address({ monitor: each.monitor }),
+                      items.some(isToAcknowledge) && request.may(acknowledgeIncident),
+                    ),
                   ),
                 )}
               </div>
@@ -240,7 +246,13 @@ async function nothing({ ask }: MembersRequest, state: State): Promise<Html> {
 }
 
 /** `href`: the incidents of its monitor, for which it stands. */
-function rowOf(incident: Listed, { times, now }: MembersRequest, flaps: number, href: string) {
+function rowOf(
+  incident: Listed,
+  { times, now }: MembersRequest,
+  flaps: number,
+  href: string,
+  acknowledges: boolean,
+) {
   const { id, monitor_name, cause, started_at, resolved_at, seen_from, confirmed_from } = incident;
   const { open, acknowledged_at, acknowledged_by, times: count = 1 } = incident;
   const long = (resolved_at === null ? now : Date.parse(resolved_at)) - Date.parse(started_at);
@@ -273,7 +285,22 @@ function rowOf(incident: Listed, { times, now }: MembersRequest, flaps: number, 
     Started: times.moment(started_at),
     Duration: number(durationText(long)),
     'Detected from': from === '' ? 'the job' : from,
+    ...(acknowledges
+      ? { Acknowledge: acts(isToAcknowledge(incident) && acknowledgeForm(incident)) }
+      : {}),
   };
+}
+
+function isToAcknowledge({ open, confirmed_at, acknowledged_at }: Listed): boolean {
+  return open && confirmed_at !== null && acknowledged_at === null;
+}
+
+function acknowledgeForm({ id, monitor_name }: Listed): Html {
+  return html`
+    <form method="post" action="/incidents/${id}/acknowledge">
+      <button class="button" aria-label="Acknowledge ${monitor_name}" data-acknowledge>Acknowledge</button>
+    </form>
+  `;
 }
 
 function stateOf({ open, confirmed_at }: Listed): Html {

@@ -160,7 +160,7 @@ function titleOf(shown: Dashboard): string {
       ? `Verifying: ${verifying[0] ?? ''}`
       : `Verifying: ${countText(counts.verifying)}`;
   const others = shown.others.down + shown.others.verifying;
-  return counts.all === 0 || others > 0 ? 'Monitors' : 'All up';
+  return counts.up === 0 || others > 0 ? 'Monitors' : 'All up';
 }
 
 /**
@@ -213,7 +213,7 @@ function failingRow(
     ...(owner === null ? [] : [html`<span><b>${owner}</b> has it</span>`]),
   ];
   return html`
-    <li id="failing-${id}" class="row-${state}">
+    <li id="failing-${id}" class="row-${state}" data-row>
       <span class="state state-${state}">${icon(state)}</span>
       <div>
         <p class="failing-name">
@@ -235,7 +235,7 @@ function failingRow(
         may(acknowledgeIncident) &&
         html`
           <form method="post" action="/incidents/${incident}/acknowledge">
-            <button class="button" aria-label="Acknowledge ${name}">${icon('check')}<span>Acknowledge</span></button>
+            <button class="button" aria-label="Acknowledge ${name}" data-acknowledge>${icon('check')}<span>Acknowledge</span></button>
           </form>
         `
       }

@@ -9,10 +9,10 @@ const isTyping = (target: EventTarget | null): boolean =>
     target.matches('input:not([type=checkbox], [type=radio]), textarea, select'));
 
 const row = (step: number): void => {
-  const links = [...document.querySelectorAll<HTMLElement>('main [data-row]')];
-  const at =
-    document.activeElement instanceof HTMLElement ? links.indexOf(document.activeElement) : -1;
-  links[at === -1 ? (step > 0 ? 0 : links.length - 1) : at + step]?.focus();
+  const rows = [...document.querySelectorAll<HTMLElement>('main [data-row]')];
+  const at = rows.findIndex((each) => each.contains(document.activeElement));
+  const next = rows[at === -1 ? (step > 0 ? 0 : rows.length - 1) : at + step];
+  (next?.querySelector('a') ?? next)?.focus();
 };
 
 /** Keyboard shortcuts. */
@@ -41,6 +41,9 @@ export const listenToKeys = (): void => {
     else if (key === 'g') going = event.timeStamp;
     else if (key === '/') open('[data-open="palette"]');
     else if (key === 'n') open('[data-new]');
+    else if (key === 'x') open('tr:focus-within [data-each]');
+    else if (key === 'e')
+      open(':is(tr, li):focus-within [data-acknowledge], #owner [data-acknowledge]');
     else if (key === 'j') row(1);
     else if (key === 'k') row(-1);
     else return;
