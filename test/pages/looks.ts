@@ -136,7 +136,7 @@ export const pageLooks: readonly PageLook[] = [
   { name: 'dashboard-of-warnings', path: '/?warning=any', as: 'owner' },
   {
     name: 'monitor-of-a-month',
-    path: ({ idOf }) => `/monitors/${idOf('Search API')}?range=30d`,
+    path: ({ idOf }) => `/monitors/${idOf('Search API')}?window=30d`,
     as: 'viewer',
   },
   {

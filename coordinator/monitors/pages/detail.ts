@@ -94,6 +94,7 @@ async function answer(request: MembersRequest): Promise<PageAnswer> {
   const begins = status.status.charAt(0).toUpperCase() + status.status.slice(1);
   const shownValues = valuesOf(results);
   const value = shownValues.find((each) => each === asked.value) ?? shownValues[0] ?? 'mean';
+  const chart = responseChart(results, marks, times, value);
   const phases = phaseChart(results, times);
   const chartPart = html`
     <section class="card">
@@ -120,10 +121,10 @@ async function answer(request: MembersRequest): Promise<PageAnswer> {
         )}
       </div>
       ${
-        results.series.length === 0
-          ? html`<p class="nothing">No data yet for this time.</p>`
+        chart === null
+          ? html`<p class="nothing">No passing checks in this time.</p>`
           : html`
-            ${responseChart(results, marks, times, value)}
+            ${chart}
             <details class="as-table">
               <summary>Show as a table</summary>
               ${responseTable(results, times, value)}

@@ -65,21 +65,27 @@ type Heights = {
   readonly real: (ms: number) => number;
 };
 
-/** Lines differ by dashes as well as by colour. */
+/** What is drawn of one series over its whole time, as exactly as it is known. */
+function figureOf({ points, percentiles }: Series, value: ChartValue): number | null {
+  if (percentiles === null || value === 'mean') return meanOf(points, value);
+  return percentiles[`${value}_ms`];
+}
+
+/** Lines differ by dashes as well as by colour. Null where nothing passed. */
 export function responseChart(
   results: Results,
   ledger: Pick<Ledger, 'stretches'>,
   times: Times,
   value: ChartValue,
-): Html {
+): Html | null {
   const { of, label } = values[value];
   const series = results.series.toSorted(inOrder);
+  const drawn = series.flatMap(({ points }) => points.flatMap((point) => of(point) ?? []));
+  if (drawn.length === 0) return null;
   const scale = scaleOf(results);
-  const { axis, y, real } = heightsOf(
-    series.flatMap(({ points }) => points.flatMap((point) => of(point) ?? [])),
-  );
+  const { axis, y, real } = heightsOf(drawn);
   const gap = results.step_s * 1_000 * 3.5 * Math.max(1, series.length);
-  const means = series.map((each) => `${nameOf(each)} ${msText(meanOf(each.points))}`).join(', ');
+  const figures = series.map((each) => `${nameOf(each)} ${msText(figureOf(each, value))}`);
   const over = ({ points }: Series): string =>
     points
       .map((point) => {
@@ -104,13 +110,13 @@ export function responseChart(
       `,
   );
   return html`
-    ${legend(series)}
+    ${legend(series, value)}
     ${plot({
       results,
       scale,
       axis,
       times,
-      label: `${label} response time. Mean: ${means === '' ? 'no data yet' : means}`,
+      label: `Response time, ${label}: ${figures.join(', ')}`,
       drawn: html`${bands(ledger, scale, times)}${lines}${deployLines(results, scale, times)}`,
     })}
     ${deployList(results, times)}
@@ -134,8 +140,8 @@ function scaleOf(results: Results): Scale {
 function spanOf({ from, to, step_s, series }: Results): readonly [from: number, to: number] {
   const begins = series.flatMap(({ points }) => (points[0] ? [Date.parse(points[0].at)] : []));
   const end = Date.parse(to);
-  // At least twelve steps, so that the first values are not drawn as one long line.
-  const first = Math.min(...begins, end - 12 * step_s * 1_000);
+  // At least six steps, so that the first values are not drawn as one long line.
+  const first = Math.min(...begins, end - 6 * step_s * 1_000);
   return [Math.max(Date.parse(from), first), end];
 }
 
@@ -306,28 +312,38 @@ function plot({ results, scale, axis, times, label, drawn }: Plot): Html {
         <output hidden></output>
       </div>
       <ul class="chart-x" aria-hidden="true">
-        ${momentsBetween(from, to, 5).map((at) => html`<li>${axisTime(at, times, to - from)}</li>`)}
+        ${axisTimes(momentsBetween(from, to, 5), times).map((words) => html`<li>${words}</li>`)}
       </ul>
     </div>
   `;
 }
 
-function axisTime(at: number, times: Times, long: number): string {
-  const text = times.text(at, long > 3 * 86_400_000 ? 'day' : 'precise');
-  return long > 3 * 86_400_000 ? text.slice(0, -5) : text.slice(0, 5);
+const day = 86_400_000;
+
+/** Each names its day where that is another than of the one before it. */
+function axisTimes(moments: readonly number[], times: Times): readonly string[] {
+  const long = (moments.at(-1) ?? 0) - (moments[0] ?? 0);
+  const dates = moments.map((at) => times.text(at, 'day'));
+  if (long > 200 * day) return dates.map((date) => date.replace(/^\d+ /, ''));
+  const days = dates.map((date) => date.slice(0, -5));
+  if (long > 4 * day) return days;
+  return moments.map((at, nth) => {
+    const isNew = days[0] !== days.at(-1) && days[nth] !== days[nth - 1];
+    return `${isNew ? `${days[nth]}, ` : ''}${times.text(at, 'minute')}`;
+  });
 }
 
-function legend(series: readonly Series[]): Html {
+function legend(series: readonly Series[], value: ChartValue): Html {
   return html`
     <ul class="row chart-legend">
-      <li class="softer">Mean</li>
+      <li class="softer">${valueLabel(value)}</li>
       ${series.map(
         (each) =>
           html`
             <li>
               <svg viewBox="0 0 28 8" aria-hidden="true">
                 <path class="line ${classOf(each)}" d="M0 4h28"></path>
-              </svg>${nameOf(each)} <b>${msText(meanOf(each.points))}</b>
+              </svg>${nameOf(each)} <b>${msText(figureOf(each, value))}</b>
             </li>
           `,
       )}

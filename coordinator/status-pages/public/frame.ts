@@ -68,10 +68,13 @@ type Run = { readonly state: BarState; readonly from: number; readonly count: nu
 
 export function bars(days: readonly PublicDay[], view: View): Html {
   const { words, formats } = view;
-  // Before it was created, nothing was measured either.
+  // While it was paused, nothing was measured either.
   const states = days
     .map(dayState)
     .map((state): BarState => (state === 'none' ? 'unknown' : state));
+  const known = states.findIndex((state) => state !== 'unknown');
+  /** The days before its first data are a line, not bars. */
+  const before = known === -1 ? days.length : known;
   /** `3 Oct – 20 Oct: up`, `21 Oct: outage, 12 minutes`. */
   const said = ({ state, from, count }: Run): string => {
     const of = days.slice(from, from + count);
@@ -87,9 +90,10 @@ export function bars(days: readonly PublicDay[], view: View): Html {
       viewBox="0 0 ${days.length} 24"
       preserveAspectRatio="none"
       role="img"
-      aria-label="${summary(states, view)}"
+      aria-label="${summary(states.slice(before), view)}"
     >
-      ${runsOf(states).map(
+      ${before > 0 && html`<path class="before" d="M0 23.5H${before}"></path>`}
+      ${runsOf(states, before).map(
         (run) =>
           html`
             <path class="f-${run.state}" d="${shapeOf(run)}">${
@@ -106,13 +110,18 @@ function summary(states: readonly BarState[], { words }: View): string {
   const counted = (['down', 'maintenance', 'unknown', 'up'] as const)
     .map((state) => [state, states.filter((each) => each === state).length] as const)
     .filter(([, count]) => count > 0);
+  if (counted.length === 0) return words.legend.unknown;
   return `${words.barsOf(states.length)}: ${counted.map(([state, count]) => words.dayCounts[state](count)).join(', ')}`;
 }
 
-/** Adjacent days of one state. Otherwise ninety bars for fifty services would fill a page. */
-function runsOf(states: readonly BarState[]): readonly Run[] {
+/**
+ * Adjacent days of one state, from the day `first` on. Otherwise ninety bars for fifty services
+ * would fill a page.
+ */
+function runsOf(states: readonly BarState[], first: number): readonly Run[] {
   const runs: Run[] = [];
   for (const [at, state] of states.entries()) {
+    if (at < first) continue;
     const last = runs.at(-1);
     if (last?.state === state) runs[runs.length - 1] = { ...last, count: last.count + 1 };
     else runs.push({ state, from: at, count: 1 });

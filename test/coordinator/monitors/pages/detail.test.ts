@@ -96,7 +96,7 @@ describe('detail', () => {
       const { status, text } = await web.get(`/monitors/${id}`, { as: 'viewer' });
       expect(status).toBe(200);
       expect(text).toMatch(/<h1>Checkout has been up for .*\.<\/h1>/);
-      expect(text).toContain('aria-label="p50 response time. Mean: Europe 61 ms, Asia 212 ms"');
+      expect(text).toContain('aria-label="Response time, p50: Europe 61 ms, Asia 212 ms"');
       expect(text).toContain('line-europe');
       expect(text).toMatch(/1 failed/);
       expect(text).toContain('Up: Checkout');

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import {
   type Results,
+  responseChart,
   responseTable,
   valuesOf,
 } from '../../../../coordinator/monitors/pages/response-chart.ts';
@@ -68,4 +69,45 @@ test('the table has the values that the chart shows, says which, and has the pha
     ...['Asia', 'DNS', 'Connect', 'TLS', 'Wait', 'Download'],
     ...['5 ms', '1 ms', '2 ms', '3 ms', '4 ms', '10 ms'],
   ]);
+});
+
+const drawnOf = (results: Results, value: 'p50' | 'p95' = 'p50'): string =>
+  String(responseChart(results, { stretches: [] }, timesIn('UTC', 0), value));
+
+test('the legend says what is drawn, and its figure', () => {
+  const results = resultsOf([3, 1_200]);
+  const [asia] = results.series;
+  if (asia === undefined) throw new Error('there is no series');
+  const percentiles = { p50_ms: 7, p95_ms: 900, p99_ms: 1_000 };
+  const drawn = drawnOf({ ...results, series: [{ ...asia, percentiles }] }, 'p95');
+  expect(drawn).toContain('<li class="softer">p95</li>');
+  expect(drawn).toContain('Asia <b>900 ms</b>');
+  expect(drawn).not.toContain('Mean');
+});
+
+test('the axis names the day wherever another begins, and the month of a year', () => {
+  const axisOf = (from: string, to: string) => {
+    const results = { ...resultsOf([3, 5]), from, to, step_s: 60 };
+    const [asia] = results.series;
+    const points = asia?.points.map((point) => ({ ...point, at: from })) ?? [];
+    const drawn = drawnOf({ ...results, series: asia ? [{ ...asia, points }] : [] });
+    const axis = drawn.slice(drawn.indexOf('chart-x'));
+    return [...axis.matchAll(/<li>([^<]*)</g)].map(([, words]) => words);
+  };
+  expect(axisOf('2026-11-20T04:00:00.000Z', '2026-11-20T20:00:00.000Z')).toEqual([
+    ...['04:00', '08:00', '12:00', '16:00', '20:00'],
+  ]);
+  expect(axisOf('2026-11-20T12:00:00.000Z', '2026-11-22T12:00:00.000Z')).toEqual([
+    ...['20 Nov, 12:00', '21 Nov, 00:00', '12:00', '22 Nov, 00:00', '12:00'],
+  ]);
+  expect(axisOf('2026-11-02T00:00:00.000Z', '2026-11-10T00:00:00.000Z')).toEqual([
+    ...['2 Nov', '4 Nov', '6 Nov', '8 Nov', '10 Nov'],
+  ]);
+  expect(axisOf('2025-11-20T00:00:00.000Z', '2026-11-20T00:00:00.000Z')[0]).toBe('Nov 2025');
+});
+
+test('nothing is drawn, and no axis, where nothing passed', () => {
+  expect(responseChart(resultsOf([0, null]), { stretches: [] }, timesIn('UTC', 0), 'p50')).toBe(
+    null,
+  );
 });

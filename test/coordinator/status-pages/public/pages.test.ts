@@ -203,6 +203,29 @@ describe('pages', () => {
       );
     });
 
+    test('draws a line instead of bars before the first day with data', () => {
+      const days = Array.from({ length: 90 }, (_, at) => {
+        const begun = dayUp(pageNow - (90 - at) * day);
+        return at < 88 ? { ...begun, up: 0 } : begun;
+      });
+      const barsOf = (given: typeof days): string =>
+        /<svg class="bars".*?<\/svg>/.exec(
+          mainPage(
+            publicView(publicPage({ rows: [publicMonitor('Cart', { days: given })] })),
+            style,
+          ),
+        )?.[0] ?? '';
+      const young = barsOf(days);
+      expect(young).toContain('aria-label="The last 2 days: up on 2 days"');
+      expect([...young.matchAll(/ d="([^"]*)"/g)].map(([, d]) => d)).toEqual([
+        'M0 23.5H88',
+        'M88 6h2v18H88z',
+      ]);
+      const unseen = barsOf(days.slice(0, 88));
+      expect(unseen).toContain('aria-label="no data"');
+      expect(unseen).not.toContain('f-unknown');
+    });
+
     test('says once what one outage or one report is about, with its posts', () => {
       const monitor = publicMonitor('Checkout', { state: 'degraded' });
       const report = publicIncident(monitor, {
