@@ -26,6 +26,7 @@ export async function builtFiles(): Promise<
     absWorkingDir: folder,
     entryPoints: [
       'style.css',
+      'public.css',
       'script.ts',
       'passkeys.ts',
       'chart.ts',

@@ -18,6 +18,8 @@ export type Asset = {
 /** Addresses that every page refers to. */
 export type Assets = {
   readonly style: string;
+  /** Of pages that need no sign-in. */
+  readonly publicStyle: string;
   readonly script: string;
   readonly passkeys: string;
   readonly chart: string;
@@ -91,6 +93,7 @@ async function build(): Promise<Built> {
   return {
     addresses: {
       style: address(/^style-.*\.css$/),
+      publicStyle: address(/^public-.*\.css$/),
       script: address(/^script-.*\.js$/),
       passkeys: address(/^passkeys-.*\.js$/),
       chart: address(/^chart-.*\.js$/),

@@ -507,7 +507,7 @@ function bareFoot(frame: Frame): Html {
   `;
 }
 
-function head({ title, passkeys, charts, push }: ShownPage, { assets }: Frame): Html {
+function head({ title, frame, passkeys, charts, push }: ShownPage, { assets }: Frame): Html {
   return html`
   <head>
     <meta charset="utf-8">
@@ -516,7 +516,7 @@ function head({ title, passkeys, charts, push }: ShownPage, { assets }: Frame): 
     <meta name="color-scheme" content="light dark">
     <link rel="icon" href="/favicon.svg" type="image/svg+xml">
     <link rel="preload" href="${safeUrl(assets.font)}" as="font" type="font/woff2" crossorigin>
-    <link rel="stylesheet" href="${safeUrl(assets.style)}">
+    <link rel="stylesheet" href="${safeUrl(frame === 'bare' ? assets.publicStyle : assets.style)}">
     <script src="${safeUrl(assets.script)}" defer></script>
     ${passkeys && html`<script src="${safeUrl(assets.passkeys)}" defer></script>`}
     ${charts && html`<script src="${safeUrl(assets.chart)}" defer></script>`}
