@@ -432,7 +432,7 @@ function goneWith({ monitors, windows, channels, pages }: GroupDetail): Html {
         channels.length > 0 &&
         html`
           <li>
-            These channels no longer receive their alerts, unless other rules include them:
+            These channels no longer receive their alerts, unless other rules include them:${' '}
             ${names(channels)}.
           </li>
         `

@@ -59,7 +59,7 @@ async function list(request: MembersRequest, state: FormState): Promise<PageAnsw
       ${heading({
         sentence: 'Ping keys',
         below: html`
-          One key for all heartbeats: ping <code>/KEY/EXTERNAL_ID</code>.
+          One key for all heartbeats: ping <code>/KEY/EXTERNAL_ID</code>.${' '}
           <a href="/docs/heartbeats">How to ping</a>
         `,
         trail,

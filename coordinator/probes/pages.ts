@@ -172,7 +172,7 @@ export const probesPage = forMembers.get('/probes', async (request) => {
               'No other continent can confirm an outage. It counts after three failures in a row.',
             )
           }
-          <div class="card probes-map">
+          <div class="card">
             ${worldMap(
               points,
               points.map(({ label, below: words }) => `${label}: ${words}`).join('; '),
@@ -228,7 +228,7 @@ export const probesPage = forMembers.get('/probes', async (request) => {
                   <dt><b>Firewall</b></dt>
                   <dd>
                     Allow the public probes by <a href="/probes.txt">their addresses</a>${' '}
-                    (<a href="/probes.json">with names</a>), or by the signature of each request.
+                    (<a href="/probes.json">with names</a>), or by the signature of each request.${' '}
                     <a href="/docs/firewalls">How to let them in</a>
                   </dd>
                 `

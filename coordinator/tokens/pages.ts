@@ -46,7 +46,7 @@ export const tokensPage = forMembers.get('/tokens', async (request) => {
           sentence: 'API & assistants',
           below: html`
             Connect programs and AI assistants. See the <a href="/api/v1/docs">API reference</a>.
-            Programs get every event by <a href="/webhooks">webhooks</a>.
+            Programs get every event by <a href="/webhooks">webhooks</a>.${' '}
             ${request.may(listPingKeys) && html`Jobs can ping with <a href="/ping-keys">ping keys</a>.`}
           `,
           actions: linkButton('/tokens/new', 'New token', { main: true, symbol: 'add' }),

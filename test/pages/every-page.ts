@@ -148,6 +148,17 @@ export const describeLooks = (
         return broken;
       })()`);
 
+    /** Words that run into what is beside them, because a template breaks its line there. */
+    const gluedWords = async ({ page }: Tab): Promise<unknown> =>
+      page.evaluate(`(() =>
+        [...document.querySelectorAll('main :is(a, b, code):not(:empty)')]
+          .filter((each) => getComputedStyle(each).display === 'inline')
+          .filter(({ previousSibling: before, nextSibling: after, textContent: text }) =>
+            (before?.nodeType === 3 && /[\\p{L}.,:;]$/u.test(before.data) && /^\\p{L}/u.test(text)) ||
+            (after?.nodeType === 3 && /^\\p{L}/u.test(after.data)))
+          .map(({ outerHTML }) => outerHTML.slice(0, 200))
+      )()`);
+
     /** What speaks as the API does: keys and code that are not set as code. How a token begins is data. */
     const wordsOfPrograms = async ({ page }: Tab): Promise<unknown> =>
       page.evaluate(`(() => {
@@ -182,6 +193,7 @@ export const describeLooks = (
         expect.soft(await misledByEnter(wide)).toEqual([]);
         expect.soft(await brokenWords(wide)).toEqual([]);
         expect.soft(await wordsOfPrograms(wide)).toEqual([]);
+        expect.soft(await gluedWords(wide)).toEqual([]);
 
         await arrive(bare, page);
         await page.first?.(bare);

@@ -182,7 +182,7 @@ function cellOf({ code, cell, text }: Row, check: Check, differs: boolean): Html
         ? html`<pre>${words}</pre>`
         : words);
   return html`
-    <td data-label="${check.continent ?? ''}"${differs && html` class="differs"`}>
+    <td class="${differs && 'differs'}">
       ${
         differs &&
         html`
@@ -243,7 +243,7 @@ export function evidenceMatrix(checks: readonly SeenCheck[], times: Times): Html
                     <th scope="col">
                       <span class="row-link">${check.place ?? check.continent}</span>
                       <span class="note">
-                        ${check.place !== null && 'inside · '}${check.probe} ·
+                        ${check.place !== null && 'inside · '}${check.probe} ·${' '}
                         ${roles[check.part] ?? check.part}
                       </span>
                     </th>
@@ -256,7 +256,7 @@ export function evidenceMatrix(checks: readonly SeenCheck[], times: Times): Html
               <th scope="row">Verdict</th>
               ${all.map(
                 (check) => html`
-                  <td class="${tint(check)}" data-label="${check.place ?? check.continent}">
+                  <td class="${tint(check)}">
                     ${verdictOf(check)}
                   </td>
                 `,
@@ -266,7 +266,7 @@ export function evidenceMatrix(checks: readonly SeenCheck[], times: Times): Html
               <th scope="row">Checked at</th>
               ${all.map(
                 (check, at) => html`
-                  <td data-label="${check.place ?? check.continent}">
+                  <td>
                     ${at === 0 ? times.precise(check.at) : offset(check)}
                   </td>
                 `,
@@ -276,7 +276,7 @@ export function evidenceMatrix(checks: readonly SeenCheck[], times: Times): Html
               <th scope="row">Cause</th>
               ${all.map(
                 (check) => html`
-                  <td data-label="${check.place ?? check.continent}">
+                  <td>
                     ${check.cause ?? html`<span class="softer">–</span>`}
                   </td>
                 `,

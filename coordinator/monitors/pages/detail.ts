@@ -164,7 +164,7 @@ async function answer(request: MembersRequest): Promise<PageAnswer> {
             'verifying',
             warning.text,
             html`
-              Since ${times.whole(warning.since)}. A warning does not count as downtime.
+              Since ${times.whole(warning.since)}. A warning does not count as downtime.${' '}
               ${leavingOut(monitor, warning, request)}
             `,
           ),

@@ -142,7 +142,7 @@ function pingSnippets(monitor: Monitor, address: string | undefined): Html {
       )}
     </div>
     <p class="soft">
-      Add <code>/start</code>, <code>/fail</code> or <code>/&lt;exit code&gt;</code>. Use
+      Add <code>/start</code>, <code>/fail</code> or <code>/&lt;exit code&gt;</code>. Use${' '}
       <code>?rid=UUID</code> for overlapping runs. POST bodies are kept.
     </p>
   `;

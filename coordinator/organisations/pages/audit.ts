@@ -2,6 +2,7 @@ import type { OutputOf } from '../../../shared/api/operation.ts';
 import { listAudit } from '../../../shared/api/organisations.ts';
 import { isRecord } from '../../../shared/base/json.ts';
 import { csvLine } from '../../../shared/base/text.ts';
+import { durationText } from '../../../shared/base/time.ts';
 import { heading, moreLink } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import { type FormState, freshForm, selectField, textField } from '../../web/forms.ts';
@@ -25,7 +26,7 @@ export function changesOf(before: Values | null, after: Values | null): readonly
   return [...new Set([...was.keys(), ...is.keys()])].flatMap((key) => {
     const [from, to] = [was.get(key) ?? undefined, is.get(key) ?? undefined];
     if (JSON.stringify(from) === JSON.stringify(to)) return [];
-    const text = (value: unknown) => (value === undefined ? undefined : textOf(value));
+    const text = (value: unknown) => (value === undefined ? undefined : textOf(value, key));
     return [{ key, before: text(from), after: text(to) }];
   });
 }
@@ -42,8 +43,12 @@ function flat(values: Values | null): ReadonlyMap<string, unknown> {
 }
 
 /** Of lists of ids or of objects people learn the length; the CSV has them whole. */
-function textOf(value: unknown): string {
+function textOf(value: unknown, key: string): string {
   if (typeof value === 'string') return value;
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (typeof value === 'number' && value > 0 && key.endsWith('_s'))
+    return durationText(value * 1_000);
+  if (typeof value === 'number' && key.endsWith('_ms')) return `${value} ms`;
   if (!Array.isArray(value)) return JSON.stringify(value);
   const texts = value.map((each) => (typeof each === 'string' ? each : JSON.stringify(each)));
   if (value.length > 0 && !value.some(isRecord) && !texts.every(isId)) return texts.join(', ');
@@ -207,7 +212,8 @@ function rowOf(entry: Entry, { times }: MembersRequest): Html {
   // Of several monitors their names are listed: lists of their ids say nothing beside them.
   const isNamed = Array.isArray(entry.after?.names ?? entry.before?.names);
   const changes = changesOf(entry.before, entry.after).filter(
-    ({ key }) => !isNamed || !idLists.includes(key),
+    ({ key, before, after }) =>
+      (!isNamed || !idLists.includes(key)) && !(key === 'name' && (before ?? after) === name),
   );
   return html`
     <tr id="entry-${entry.id}">

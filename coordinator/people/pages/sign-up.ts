@@ -249,7 +249,7 @@ function invitationForm(
       formSummary(state),
       html`
         <p class="soft">
-          ${inviter ?? 'A member'} invites you to join as ${role}. Your account will be for
+          ${inviter ?? 'A member'} invites you to join as ${role}. Your account will be for${' '}
           <b>${email}</b>.
         </p>
         <form class="form" method="post" action="/sign-up">

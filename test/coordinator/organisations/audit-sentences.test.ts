@@ -5,6 +5,7 @@ import {
   fieldName,
   hasAuditSentence,
 } from '../../../coordinator/organisations/audit-sentences.ts';
+import { changesOf } from '../../../coordinator/organisations/pages/audit.ts';
 import { isReadOnly, type Operation } from '../../../shared/api/operation.ts';
 
 const operations = Object.values(handlers).flatMap((table) =>
@@ -31,4 +32,17 @@ test('a setting has the name that its form has, or its own without underscores',
       fieldName,
     ),
   ).toEqual(['Timeout', 'Check every', 'Group', 'Follow redirects', 'Name']);
+});
+
+test('a change is told in units and words, not as the API has its values', () => {
+  expect(
+    changesOf(
+      { interval_s: 60, timeout_ms: 5_000, published: false },
+      { interval_s: 30, timeout_ms: 2_500, published: true },
+    ),
+  ).toEqual([
+    { key: 'interval_s', before: '1 min', after: '30 s' },
+    { key: 'timeout_ms', before: '5000 ms', after: '2500 ms' },
+    { key: 'published', before: 'no', after: 'yes' },
+  ]);
 });
