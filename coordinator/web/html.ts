@@ -167,6 +167,7 @@ export const iconNames = [
   'phone',
   'note',
   'more',
+  'grip',
   'information',
   'calendar',
   'port',

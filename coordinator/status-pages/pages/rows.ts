@@ -64,6 +64,7 @@ function rowForm(editing: Editing, row: Row, own: string): Html {
       }"
       id="${id}"
     >
+      <span class="published-grip" data-drag>${icon('grip')}</span>
       <div class="row tight">${step(editing, row, -1)} ${step(editing, row, 1)}</div>
       <div class="published-name">
         <input

@@ -1,4 +1,5 @@
 import { copyOnClick } from './script/copy.ts';
+import { dragRows } from './script/drag-rows.ts';
 import { keepLive } from './script/live.ts';
 import {
   checkAll,
@@ -20,5 +21,6 @@ showLocalTime();
 tickTimes();
 checkAll();
 filterChoices();
+dragRows();
 stayOnForms();
 sendForms();
