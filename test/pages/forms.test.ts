@@ -57,6 +57,32 @@ describeInBrowser('forms', (browser) => {
       await tab.close();
     });
 
+    test('orders rows that are dragged, a heading with its monitors, and saves the order once', async () => {
+      const tab = await open(`/status-pages/${demo.page.id}`);
+      const { page } = tab;
+      const names = async () =>
+        Promise.all(
+          (await page.getByLabel(/^Public name of/).all()).map((each) => each.inputValue()),
+        );
+      const saved = ['Shop', 'Checkout', 'Search', 'Payments'];
+      const others = ['Platform', 'Sign-in', 'Pictures', 'Mail'];
+      expect(await names()).toEqual([...saved, ...others, 'Shop in Oslo']);
+      const placeOf = async (at: number) =>
+        (await page.locator('[data-drag]').nth(at).boundingBox()) ?? { x: 0, y: 0, height: 0 };
+      const [from, to] = [await placeOf(0), await placeOf(4)];
+      await page.mouse.move(from.x + 4, from.y + 4);
+      await page.mouse.down();
+      await page.mouse.move(to.x + 4, to.y + to.height, { steps: 8 });
+      await page.mouse.up();
+      await page.getByText('Not saved yet').waitFor();
+      expect(await names()).toEqual([...others, ...saved, 'Shop in Oslo']);
+      await page.getByRole('button', { name: 'Save', exact: true }).click();
+      await page.getByText('Saved.').waitFor();
+      expect(await names()).toEqual([...others, ...saved, 'Shop in Oslo']);
+      expect(tab.complaints).toEqual([]);
+      await tab.close();
+    });
+
     test('does the same without scripts, by a button', async () => {
       const tab = await open(`/status-pages/${demo.page.id}`, false);
       await changed(tab);
