@@ -232,7 +232,7 @@ export function several(words: Readonly<Record<string, string>>): Widget {
     write: (stored) => ({ '[]': Array.isArray(stored) ? stored.filter(isText) : [] }),
     read: (sent) => {
       const all = sent('[]').filter((each) => each !== '');
-      return all.length === 0 ? undefined : { value: all };
+      return all.length === 0 ? undefined : { value: all.toSorted() };
     },
     draw: ({
       locations: _locations,
@@ -249,6 +249,36 @@ export function several(words: Readonly<Record<string, string>>): Widget {
       several: true,
     })}
   `,
+  };
+}
+
+/** A number of milliseconds, and whether more is a failure: a value of `failures`, as ticked there. */
+export function slowAfter(failures: string): Widget {
+  const limit = number('ms');
+  return {
+    ...limit,
+    draw: (drawn) => {
+      const fails = drawn.state.form.values(failures).includes('slow');
+      return html`
+        ${limit.draw(drawn)}
+        <div class="field">
+          <label for="field-slow">Treat as</label>
+          <select id="field-slow" name="${failures}">
+            <option value="">Warning</option>
+            <option value="slow"${fails && html` selected`}>Failure</option>
+          </select>
+        </div>
+      `;
+    },
+  };
+}
+
+/** For what few need: an empty one is not shown, and stays empty. */
+export function onlyWhereSet(widget: Widget): Widget {
+  return {
+    ...widget,
+    draw: (drawn) =>
+      drawn.state.form.value(drawn.name) ? widget.draw(drawn) : hiddenField(drawn.name, ''),
   };
 }
 

@@ -281,6 +281,36 @@ describe('the form of a new monitor', () => {
     expect(chosen(without)).toEqual(['0', '15 selected', '30', '120']);
   });
 
+  test('has one limit for slow responses, a warning or a failure, and keeps a second one of the API', async () => {
+    const slow = {
+      'config.max_response_ms': '2000',
+      'config.fail_on[]': ['slow', '', 'rate_limited'],
+    };
+    const id = await forms.made(slow);
+    const config = { max_response_ms: 2000, fail_on: ['rate_limited', 'slow'] };
+    expect((await forms.rowOf(id))?.config).toEqual(config);
+    const edit = async () => web.text(`/monitors/${id}/edit`, web.house.member);
+    expect(await edit()).toMatch(/<option value="slow" selected>/);
+    expect(await edit()).not.toContain('Warn when slower than');
+    expect(
+      (
+        await forms.post(
+          `/monitors/${id}/edit`,
+          { ...wanted, 'config.fail_on[]': [''] },
+          web.house.member,
+        )
+      ).status,
+    ).toBe(303);
+    expect((await forms.rowOf(id))?.config).toEqual({ max_response_ms: 2000 });
+    await web.sql`update monitors set config = '{"warn": {"response_ms": 900}}' where id = ${id}`;
+    expect(await edit()).toContain('Warn when slower than');
+    expect(
+      (await forms.post(`/monitors/${id}/edit`, { ...wanted, 'config.warn': '' }, web.house.member))
+        .status,
+    ).toBe(303);
+    expect((await forms.rowOf(id))?.config).toEqual({});
+  });
+
   test('chooses public and private places by one list of boxes, and says a refusal beside it', async () => {
     const own = { id: newId(), organisation_id: web.house.organisation, continent: 'Europe' };
     await web.sql`insert into probes ${rowsFor(web.sql, 'probes', { ...own, name: 'Cellar', kinds: ['places'] })}`;
