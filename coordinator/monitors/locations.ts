@@ -129,7 +129,7 @@ function placeCalled(
     [`config.places[${index}]`]:
       found === undefined
         ? `there is no place ${shown}; ${placesWords(organisation, checkers)}.`
-        : `${shown} is in ${found.length} places; give one of ${found.join(', ')}.`,
+        : `${shown} is in ${found.length} places; choose one of ${found.join(', ')}.`,
   });
 }
 
@@ -220,7 +220,7 @@ function unfitProbe(isPublic: boolean, has: boolean): string {
   if (isPublic)
     return 'is a public probe, and only a private one can be named; choose places by `places` or `continents`, or leave all out.';
   return has
-    ? 'is no private probe of this organisation; give the id of one, or leave it out.'
+    ? 'is no private probe of this organisation; use the id of one, or leave it out.'
     : 'this organisation has no private probe that could be named; leave it out, or set up one first.';
 }
 

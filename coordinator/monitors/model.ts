@@ -82,7 +82,7 @@ function jsonFrom(value: unknown, place: string, depth = 0): Json {
     throw refuse(place, 'the number has more digits than are kept exactly; send it as a text');
   if (Array.isArray(value))
     return value.map((inside, index) => jsonFrom(inside, `${place}[${index}]`, depth + 1));
-  if (typeof value !== 'object') throw refuse(place, 'give a JSON value');
+  if (typeof value !== 'object') throw refuse(place, 'must be a JSON value');
   return Object.fromEntries(
     Object.entries(value).map(([key, inside]) => {
       if (!storable(key)) throw refuse(place, 'a key holds a NUL or a broken character');

@@ -29,7 +29,7 @@ export function hoursFrom(
   if (spans.length === 0) return null;
   if (spans.length > 21)
     throw refuse(
-      'give at most 21 spans, each with days, from and to; without spans alerts are sent at any hour.',
+      'must have at most 21 spans, each with days, from and to; without spans alerts are sent at any hour.',
     );
   for (const { days, from, to } of spans) {
     if (days.length === 0 || days.some((day) => !Number.isInteger(day) || day < 1 || day > 7))
@@ -37,7 +37,7 @@ export function hoursFrom(
     if (!clock.test(from) || !(clock.test(to) || to === '24:00'))
       throw refuse('from and to are times such as 09:00 and 17:30.');
     if (from === to)
-      throw refuse('from and to are the same; for the whole day give 00:00 and 24:00.');
+      throw refuse('from and to are the same; for the whole day use 00:00 and 24:00.');
   }
   return {
     zone,

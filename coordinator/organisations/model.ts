@@ -55,7 +55,7 @@ export function emailFrom(text: string): string {
   )
     return email;
   throw new Refusal('email_invalid', {
-    email: 'is not an e-mail address; give one such as ada@example.org.',
+    email: 'must be an e-mail address, such as ada@example.org.',
   });
 }
 

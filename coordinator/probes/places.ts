@@ -189,7 +189,7 @@ export function regionFrom(given: string | null): string | null {
   const fault = regionFault(region);
   if (fault === undefined) return region;
   throw new Refusal('name_invalid', {
-    region: `${fault}; give a name such as Frankfurt or eu-central.`,
+    region: `${fault}; enter a name such as Frankfurt or eu-central.`,
   });
 }
 

@@ -67,7 +67,7 @@ export function domainFault(registries: Registries, domain: string): string | un
   const registered = getDomain(domain, { allowPrivateDomains: false });
   if (registered === null) return `${domain} is a public suffix, not a domain`;
   if (registered !== domain)
-    return `registries know ${registered}, not ${domain}; give ${registered}`;
+    return `registries know ${registered}, not ${domain}; use ${registered}`;
   if (serverOf(registries, domain) !== undefined) return undefined;
   const ending = domain.slice(domain.lastIndexOf('.') + 1);
   return `.${ending} domains publish no expiry date (no RDAP)`;

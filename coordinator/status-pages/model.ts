@@ -30,7 +30,7 @@ export function accentFrom(text: string): string | null {
   const full = /^[0-9a-f]{3}$/.test(given) ? given.replaceAll(/./g, '$&$&') : given;
   if (!/^[0-9a-f]{6}$/.test(full))
     throw new Refusal('accent_invalid', {
-      accent: 'give a colour as # and six digits, such as #0a5bb5.',
+      accent: 'must be # and six digits, such as #0a5bb5.',
     });
   const accent = `#${full}`;
   const contrast = contrastOf(accent, white);
@@ -70,7 +70,7 @@ export function logoFrom(bytes: Uint8Array): {
   if (bytes.length === 0) throw new Refusal('logo_invalid', { logo: 'choose a file first.' });
   if (bytes.length > largestLogo)
     throw new Refusal('logo_invalid', {
-      logo: `has ${Math.ceil(bytes.length / 1024)} KB; give one of at most ${largestLogo / 1024} KB.`,
+      logo: `has ${Math.ceil(bytes.length / 1024)} KB; it may have at most ${largestLogo / 1024} KB.`,
     });
   const type = logoTypeOf(bytes);
   if (type === undefined)
@@ -102,9 +102,12 @@ export function pageDomainFrom(text: string, baseUrl: string): string {
     !name.split('.').every((part) => label.test(part))
   )
     throw refuse('must be the name of a host, such as status.example.com.');
-  if (/\.\d+$/.test(name)) throw refuse('is an address; give a name such as status.example.com.');
+  if (/\.\d+$/.test(name))
+    throw refuse('is an IP address; enter a name such as status.example.com.');
   if (name === hostOf(baseUrl))
-    throw refuse('is where this service itself is; give another name, such as status.example.com.');
+    throw refuse(
+      'is where this service itself is; enter another name, such as status.example.com.',
+    );
   return name;
 }
 
@@ -236,7 +239,7 @@ export function refuseReportTimes({ started_at, ends_at }: ReportTimes, now: num
       started_at: 'is in the future; schedule maintenance for what is planned.',
     });
   if (ends_at !== null && ends_at < started_at)
-    throw new Refusal('report_invalid', { ends_at: 'is before the start; give a later time.' });
+    throw new Refusal('report_invalid', { ends_at: 'must be after the start.' });
 }
 
 /** An update that says `resolved` ends a report; any other one opens a report that has ended. */

@@ -48,7 +48,7 @@ export const checkStatusPageDomain = handle(api.checkStatusPageDomain)({
 
 function claimed({ domain }: WholePage): string {
   if (domain === null)
-    throw new Refusal('domain_missing', 'The page has no domain; give it one first.');
+    throw new Refusal('domain_missing', 'The page has no domain yet. Add one first.');
   return domain;
 }
 

@@ -31,7 +31,7 @@ export const createToken = handle(contract.createToken)(
     const expires_at = input.expires_at && epochOf(input.expires_at, organisation.time_zone);
     if (expires_at !== null && expires_at <= now)
       throw new Refusal('expiry_invalid', {
-        expires_at: 'has passed already; give a later one, or none for a token that does not end.',
+        expires_at: 'must be in the future. Leave it out for a token that does not expire.',
       });
     const { token, fingerprint, shown } = await mintToken();
     // With `sent` alone the log would say too little about a token that the operator created, and

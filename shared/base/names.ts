@@ -65,13 +65,12 @@ export function storable(text: string): boolean {
 export function nameFrom(text: string, key = 'name'): string {
   const name = text.trim();
   const refuse = (fault: string) => new Refusal('name_invalid', { [key]: fault });
-  if (name === '') throw refuse(`must not be empty; give 1 to ${longestName} characters.`);
+  if (name === '') throw refuse(`must have 1 to ${longestName} characters.`);
   if (characters(name) > longestName)
     throw refuse(`is longer than ${longestName} characters; shorten it.`);
   if (!name.isWellFormed() || control.test(name))
     throw refuse('holds a control character or a broken one; leave it out.');
-  if (!visible.test(name))
-    throw refuse('holds nothing that can be seen; give it a letter or a digit.');
+  if (!visible.test(name)) throw refuse('must have a letter or a digit.');
   return name;
 }
 

@@ -48,7 +48,7 @@ export function configFaults(
   if (depthOf(config) > maxDepth)
     return [{ key: 'config', remedy: `nest at most ${maxDepth} levels deep` }];
   if (new TextEncoder().encode(JSON.stringify(config)).length > maxBytes)
-    return [{ key: 'config', remedy: 'give at most 16 KiB of JSON' }];
+    return [{ key: 'config', remedy: 'must be at most 16 KiB of JSON' }];
   const context: ConfigContext = { target, interval_s };
   const faults = byKind[kind].faults(config, context);
   const { timeout_ms: timeout, places = null, continents = null, probe = null } = config;

@@ -61,7 +61,7 @@ export function keyFaults(schemas: KeySchemas, keys: ConfigKeys, config: Config)
     const place = inside
       .map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
       .join('');
-    return [{ key: `${key}${place}`, remedy: `give ${keys[key]?.allowed ?? 'another value'}` }];
+    return [{ key: `${key}${place}`, remedy: `must be ${keys[key]?.allowed ?? 'another value'}` }];
   });
 }
 

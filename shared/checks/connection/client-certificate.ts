@@ -45,12 +45,12 @@ export function clientCertificateFault(pem: string): string | undefined {
   const { certificates, keys } = blocksOf(pem);
   const [key, ...more] = keys;
   if (key === undefined && certificates.length === 0)
-    return 'give PEM text: the certificate, its chain and the private key, each whole from its BEGIN line to its END line';
+    return 'must be PEM text: the certificate, its chain and the private key, each from its BEGIN line to its END line';
   if (certificates.length === 0) return 'add the certificate of the private key, as PEM';
   if (key === undefined) return 'add the private key of the certificate, as PEM';
-  if (more.length > 0) return 'give one private key only';
+  if (more.length > 0) return 'must have one private key only';
   if (certificates.length > maxCertificates)
-    return `give at most ${maxCertificates} certificates: the key's own and its chain`;
+    return `must have at most ${maxCertificates} certificates: the key's own and its chain`;
   if (key.includes('ENCRYPTED')) return encrypted;
   const secret = parsed(() => createPrivateKey(key));
   if (!secret) return 'the private key cannot be read; copy it again, whole';
@@ -59,7 +59,8 @@ export function clientCertificateFault(pem: string): string | undefined {
   if (broken >= 0)
     return `certificate ${broken + 1} of ${read.length} cannot be read; copy it again, whole`;
   const own = read.findIndex((one) => parsed(() => one?.checkPrivateKey(secret)));
-  if (own < 0) return 'the private key belongs to none of these certificates; give its own';
+  if (own < 0)
+    return 'must have the certificate of its private key: the key belongs to none of these';
   if (own > 0) return 'put the certificate of the private key first, then its chain';
   return read.map((one) => parsed(() => one?.publicKey)).every((one) => one && isUsable(one))
     ? undefined
@@ -75,7 +76,7 @@ function parsed<Value>(parse: () => Value): Value | undefined {
 }
 
 const encrypted =
-  'give the private key without its passphrase (`openssl pkey -in key.pem` prints it so); it is stored encrypted here';
+  'must have a private key without a passphrase (`openssl pkey -in key.pem` removes it); it is stored encrypted here';
 
 function isUsable({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): boolean {
   return asymmetricKeyType === 'rsa' || asymmetricKeyType === 'rsa-pss'

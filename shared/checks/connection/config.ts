@@ -71,14 +71,14 @@ export function limitFaults(config: Config, interval_s: number): ConfigFault[] {
     if (typeof value === 'number' && value > limit)
       faults.push({
         key,
-        remedy: `stay at or below the time limit of ${limit.toLocaleString('en')} ms, or give a longer \`timeout_ms\``,
+        remedy: `stay at or below the time limit of ${limit.toLocaleString('en')} ms, or set a longer \`timeout_ms\``,
       });
   for (const [failure, key] of [
     ['slow', 'max_response_ms'],
     ['certificate', 'tls_expires_within_days'],
   ] as const)
     if (failsOn(config).includes(failure) && !given(config, key))
-      faults.push({ key: 'fail_on', remedy: `give \`${key}\` too, or leave out "${failure}"` });
+      faults.push({ key: 'fail_on', remedy: `"${failure}" needs \`${key}\`: set it too` });
   return faults;
 }
 

@@ -100,7 +100,7 @@ function clashes(config: Config, target: string): ConfigFault[] {
     faults.push({
       key: 'expected_values',
       remedy:
-        'give at least one value; an empty list needs `match` "exact" and means that there must be no records',
+        'must have at least one value; an empty list needs `match` "exact", and then there must be no records',
     });
   if (rcode !== 'NOERROR') {
     const useless = ['expected_values', 'min_ttl'].find(

@@ -102,7 +102,7 @@ function clashes(config: Config, { target, interval_s }: ConfigContext): ConfigF
   const say = (key: string, remedy: string) => faults.push({ key, remedy });
   for (const [name, value] of asPairs(config.metadata))
     if (/-bin$/i.test(name) && value !== mask && !isBase64(value))
-      say(`metadata.${name}`, 'give base64, as its name ends with -bin');
+      say(`metadata.${name}`, 'must be base64, as its name ends with -bin');
   const isClear = grpcEndpoint(target)?.isSecure === false;
   const certificate = asText(config.client_certificate);
   for (const key of ofTls)

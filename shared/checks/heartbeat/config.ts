@@ -46,7 +46,7 @@ function explained(fault: ConfigFault, config: Config): ConfigFault {
 
 function clashes(config: Config): ConfigFault[] {
   return typeof config.timezone === 'string' && typeof config.schedule !== 'string'
-    ? [{ key: 'timezone', remedy: 'give a `schedule` too; an interval is the same in every zone' }]
+    ? [{ key: 'timezone', remedy: 'needs a `schedule`: an interval is the same in every zone' }]
     : [];
 }
 

@@ -67,7 +67,7 @@ export function parseCron(expression: string): Cron | string {
   const text = expression.trim().toLowerCase();
   const words = (Object.hasOwn(shorthands, text) ? (shorthands[text] ?? '') : text).split(/\s+/);
   if (words.length !== fields.length)
-    return `give five fields (minute, hour, day of month, month, day of week), such as "30 2 * * *", or one of ${Object.keys(shorthands).join(', ')}`;
+    return `must have five fields (minute, hour, day of month, month, day of week), such as "30 2 * * *", or be one of ${Object.keys(shorthands).join(', ')}`;
   const sets: Set<number>[] = [];
   for (const [index, field] of fields.entries()) {
     const values = valuesOf(words[index] ?? '', field);

@@ -279,7 +279,7 @@ function clashes(config: Config, { target, interval_s }: ConfigContext): ConfigF
   if (losesDigits(config))
     say(
       'json',
-      'give a whole number beyond 9,007,199,254,740,991 as text: `equals: "12345678901234567890"`',
+      'a whole number beyond 9,007,199,254,740,991 must be text: `equals: "12345678901234567890"`',
     );
   faults.push(...limitFaults(config, interval_s));
   if (
@@ -468,7 +468,7 @@ export const httpsTarget: KindTarget = {
     const url = httpsUrl(target);
     if (!url) return `must be a whole http:// or https:// address, ${example}`;
     if (url.username !== '' || url.password !== '')
-      return 'must not contain a user name or password; give them as basic authentication';
+      return 'must not contain a user name or password; use basic authentication instead';
     if (isMailPort(url.port)) return mailPortFault;
     if (isTooLong(url.hostname))
       return 'must name a host of at most 253 characters, and 63 between two dots';

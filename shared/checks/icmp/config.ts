@@ -41,7 +41,7 @@ export const icmpConfig: KindConfig = {
     const most = Math.floor((limit - answerMs) / packetEveryMs);
     if (packets > most) {
       const within = `${limit.toLocaleString('en')} ms`;
-      const remedy = `send at most ${most} within ${within}, or give a longer \`timeout_ms\``;
+      const remedy = `send at most ${most} within ${within}, or set a longer \`timeout_ms\``;
       return [{ key: 'packets', remedy }];
     }
     return limitFaults(config, interval_s);

@@ -33,7 +33,7 @@ function readWithin(source: string): Tree {
   const tree = readPattern(source);
   if (sizeOf(tree) > maxSteps)
     throw new PatternFault(
-      `give a shorter pattern or smaller counts: written out it has more than ${maxSteps.toLocaleString('en')} steps`,
+      `must be shorter, or have smaller counts: written out it has more than ${maxSteps.toLocaleString('en')} steps`,
     );
   return tree;
 }

@@ -38,9 +38,7 @@ const maxCases = 2_000;
 /** Reads the subset of RE2's syntax that tells whether a text matches. */
 export function readPattern(source: string): Tree {
   if (source.length > maxPattern)
-    throw new PatternFault(
-      `give a pattern of at most ${maxPattern.toLocaleString('en')} characters`,
-    );
+    throw new PatternFault(`must have at most ${maxPattern.toLocaleString('en')} characters`);
   const reader = new Reader(source);
   const tree = reader.choice({ anyCase: false, dotAll: false, lines: false }, 0);
   if (!reader.isDone())
@@ -180,7 +178,7 @@ class Reader {
     const largest = most === Infinity ? least : most;
     if (largest > maxCount || most < least)
       throw new PatternFault(
-        `give counts from 0 to ${maxCount.toLocaleString('en')}, the smaller first, as in \`{2,5}\``,
+        `counts must be from 0 to ${maxCount.toLocaleString('en')}, the smaller first, as in \`{2,5}\``,
       );
     return { least, most };
   }
@@ -221,7 +219,8 @@ class Reader {
     const hex = short ?? long;
     if (hex !== undefined) {
       const point = Number.parseInt(hex, 16);
-      if (point > lastCodePoint) throw new PatternFault('give code points up to `\\x{10FFFF}`');
+      if (point > lastCodePoint)
+        throw new PatternFault('code points must be at most `\\x{10FFFF}`');
       return [point, point];
     }
     const next = this.#taken();
@@ -271,7 +270,7 @@ class Reader {
         low > high
       )
         throw new PatternFault(
-          'give ranges of a class from the smaller to the larger, or write `\\-`',
+          'ranges of a class must go from the smaller to the larger; for a dash write `\\-`',
         );
       members.push(this.#rangeInCases(low, high, flags));
     }
@@ -300,7 +299,7 @@ class Reader {
     if (!anyCase) return () => [low, high];
     this.#cases += countOtherCases(low, high);
     if (this.#cases > 2 * maxCases)
-      throw new PatternFault('give smaller ranges of letters in classes where (?i) holds');
+      throw new PatternFault('ranges of letters must be smaller where (?i) holds');
     return () => union([low, high, ...otherCases([low, high])]);
   }
 }

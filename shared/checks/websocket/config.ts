@@ -147,7 +147,7 @@ export const websocketTarget: KindTarget = {
     const url = websocketUrl(target);
     if (!url) return 'must be a whole ws:// or wss:// address, such as wss://example.com/socket';
     if (url.username !== '' || url.password !== '')
-      return 'must not contain a user name or password; give them as an Authorization header';
+      return 'must not contain a user name or password; use an Authorization header instead';
     if (isMailPort(url.port)) return mailPortFault;
     if (isTooLong(url.hostname))
       return 'must name a host of at most 253 characters, and 63 between two dots';

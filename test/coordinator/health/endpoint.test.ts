@@ -233,7 +233,7 @@ describe('about page', () => {
       readers = open;
       for (const [path, words] of [
         ['/status/shop', 'About this monitoring'],
-        ['/status/shop/measured?lang=de', 'Status des Dienstes'],
+        ['/status/shop/measured?lang=de', 'Über diese Überwachung'],
       ] as const) {
         const text = await web.text(path, 'owner');
         expect([

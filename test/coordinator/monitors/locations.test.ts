@@ -116,7 +116,7 @@ describe('the places of a config', () => {
     const public_ = checkers.filter((checker) => checker.organisation === null);
     expect(refusal(() => locate({ places: ['Springfield'] }, organisation, public_))).toEqual([
       'place_unknown',
-      'config.places[0]: "Springfield" is in 2 places; give one of North America/Springfield, Oceania/Springfield.',
+      'config.places[0]: "Springfield" is in 2 places; choose one of North America/Springfield, Oceania/Springfield.',
     ]);
   });
 

@@ -300,7 +300,7 @@ describe('a new monitor', () => {
       'choose one of your private probes whose host allows it',
     );
     expect(words({ probe: unknownSender }, [...none, own])).toContain(
-      'is no private probe of this organisation; give the id of one',
+      'is no private probe of this organisation; use the id of one',
     );
   });
 

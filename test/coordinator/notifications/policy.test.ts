@@ -320,7 +320,7 @@ describe('rule 36: the hours of a channel', () => {
     );
     expect(() =>
       hoursFrom({ zone: null, spans: Array.from({ length: 22 }, () => span) }, 'UTC'),
-    ).toThrow('give at most 21 spans');
+    ).toThrow('must have at most 21 spans');
     expect(() =>
       hoursFrom({ zone: null, spans: [{ days: [8], from: '09:00', to: '17:00' }] }, 'UTC'),
     ).toThrow('1 (Monday) to 7 (Sunday)');

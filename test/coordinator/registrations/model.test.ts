@@ -43,7 +43,7 @@ describe('the list of registries', () => {
 
   test.each([
     ['example.com', undefined],
-    ['www.example.com', 'registries know example.com, not www.example.com; give example.com'],
+    ['www.example.com', 'registries know example.com, not www.example.com; use example.com'],
     ['co.uk', 'co.uk is a public suffix, not a domain'],
     ['example.kg', '.kg domains publish no expiry date (no RDAP)'],
   ])('says whether %s can be watched', (domain, fault) => {

@@ -65,7 +65,7 @@ test('a token ends at the beginning of the day that was chosen, by the clock of 
 test('a form that is refused comes back with what was sent, and makes nothing', async () => {
   const { status, text } = await make({ name: '', scope: 'read_write', expires_at: '' });
   expect(status).toBe(400);
-  expect(text).toContain('Must not be empty');
+  expect(text).toContain('Must have 1 to 200 characters');
   expect(text).toMatch(/value="read_write" checked/);
   expect(text).not.toMatch(/svc_[0-9A-Za-z]{40}/);
 });

@@ -70,20 +70,24 @@ describe('a client certificate', () => {
   });
 
   test.each([
-    ['a path', '/etc/ssl/client.pem', /^give PEM text/],
-    ['nothing of PEM', 'AAAA', /^give PEM text/],
-    ['a half', certificate.slice(0, -20), /^give PEM text/],
+    ['a path', '/etc/ssl/client.pem', /^must be PEM text/],
+    ['nothing of PEM', 'AAAA', /^must be PEM text/],
+    ['a half', certificate.slice(0, -20), /^must be PEM text/],
     ['a key alone', key, /^add the certificate/],
     ['a certificate alone', certificate, /^add the private key/],
-    ['two keys', `${certificate}${key}${other.key}`, /^give one private key only/],
-    ['a whole store', `${certificate.repeat(11)}${key}`, /^give at most 10 certificates/],
+    ['two keys', `${certificate}${key}${other.key}`, /^must have one private key only/],
+    ['a whole store', `${certificate.repeat(11)}${key}`, /^must have at most 10 certificates/],
     ['a broken key', `${certificate}${cut(key)}`, /^the private key cannot be read/],
     [
       'a broken certificate',
       `${certificate}${cut(other.certificate)}${key}`,
       /^certificate 2 of 2 cannot be read/,
     ],
-    ["another's key", `${certificate}${other.key}`, /^the private key belongs to none/],
+    [
+      "another's key",
+      `${certificate}${other.key}`,
+      /^must have the certificate of its private key/,
+    ],
     [
       'a chain upside down',
       `${authority.certificate}${certificate}${key}`,
@@ -92,12 +96,12 @@ describe('a client certificate', () => {
     [
       'an encrypted key',
       `${certificate}${createPrivateKey(key).export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'hush' })}`,
-      /^give the private key without its passphrase/,
+      /^must have a private key without a passphrase/,
     ],
     [
       'an encrypted key in the older form',
       `${rsa.certificate}${createPrivateKey(rsa.key).export({ type: 'pkcs1', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'hush' })}`,
-      /^give the private key without its passphrase/,
+      /^must have a private key without a passphrase/,
     ],
     ['one whose key is too short', weak, /^use keys that TLS accepts/],
     [

@@ -450,7 +450,7 @@ describe('https config', () => {
       expect(keys({ max_response_ms: 10_001 })).toEqual(['max_response_ms']);
       expect(keys({ max_response_ms: 5_001 }, 10)).toEqual(['max_response_ms']);
       expect(refusedConfig(faults({ max_response_ms: 15_000 })).message).toBe(
-        '`max_response_ms` cannot be used: stay at or below the time limit of 10,000 ms, or give a longer `timeout_ms`',
+        '`max_response_ms` cannot be used: stay at or below the time limit of 10,000 ms, or set a longer `timeout_ms`',
       );
       expect(keys({ max_response_ms: 10_000 })).toEqual([]);
       expect(keys({ timeout_ms: 30_000, max_response_ms: 30_000 })).toEqual([]);
@@ -460,9 +460,9 @@ describe('https config', () => {
 
     test('several errors are reported at once, each with its remedy', () => {
       const sentence = refusedConfig(faults({ method: 'GOT', max_redirects: 99 })).message;
-      expect(sentence).toContain('`method` cannot be used: give one of GET');
+      expect(sentence).toContain('`method` cannot be used: must be one of GET');
       expect(sentence).toContain(
-        '`max_redirects` cannot be used: give a whole number from 0 to 10',
+        '`max_redirects` cannot be used: must be a whole number from 0 to 10',
       );
     });
   });

@@ -71,8 +71,8 @@ export const german: Words = {
     'Zuerst senden wir einen POST mit einer Prüfaufgabe. Ihr Server muss mit dem Text von data.challenge antworten. Nachrichten sind signiert (Standard Webhooks).',
   feeds: 'Feeds',
   calendar: 'Wartungskalender',
-  aboutUs: 'Status des Dienstes',
-  measured: 'Wie gemessen wird',
+  aboutUs: 'Über diese Überwachung',
+  measured: 'So wird die Verfügbarkeit gemessen',
   measuredText: [
     'Jeder Dienst hier wird rund um die Uhr von mehreren Kontinenten aus geprüft.',
     'Als ausgefallen gilt ein Dienst erst, wenn auch ein zweiter Kontinent den Fehler sieht. Eine schlechte Leitung allein ist kein Ausfall.',

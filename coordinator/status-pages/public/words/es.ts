@@ -71,8 +71,8 @@ export const spanish: Words = {
     'Primero enviamos un POST con un reto. Su servidor debe responder con el texto de data.challenge. Los mensajes van firmados (Standard Webhooks).',
   feeds: 'Fuentes',
   calendar: 'Calendario de mantenimiento',
-  aboutUs: 'Estado del servicio',
-  measured: 'Cómo se mide',
+  aboutUs: 'Sobre esta monitorización',
+  measured: 'Cómo se mide la disponibilidad',
   measuredText: [
     'Cada servicio se comprueba día y noche desde varios continentes.',
     'Un servicio se da por caído solo cuando un segundo continente ve también el fallo. Una mala línea por sí sola no es una caída.',

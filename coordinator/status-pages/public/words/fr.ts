@@ -71,8 +71,8 @@ export const french: Words = {
     'Nous envoyons d’abord un POST avec un défi. Votre serveur doit répondre avec le texte de data.challenge. Les messages sont signés (Standard Webhooks).',
   feeds: 'Flux',
   calendar: 'Calendrier de maintenance',
-  aboutUs: 'État du service',
-  measured: 'Comment c’est mesuré',
+  aboutUs: 'À propos de cette surveillance',
+  measured: 'Comment la disponibilité est mesurée',
   measuredText: [
     'Chaque service est vérifié jour et nuit depuis plusieurs continents.',
     'Un service n’est dit en panne que si un deuxième continent voit aussi le défaut. Une mauvaise ligne seule n’est pas une panne.',

@@ -200,7 +200,7 @@ describe('the editor of a status page', () => {
     const large = await send(Buffer.concat([png, png]), 'logo.png');
     expect([
       large.status,
-      textOf(await large.text()).includes('give one of at most 100 KB'),
+      textOf(await large.text()).includes('it may have at most 100 KB'),
     ]).toEqual([400, true]);
     expect((await send(png, 'logo.gif')).status).toBe(303);
     const { logo } = await pageOf(id);

@@ -32,19 +32,19 @@ describe('a heartbeat config', () => {
   test.for<readonly [config: Readonly<Record<string, Json>>, said: string]>([
     [
       { grace_s: -1 },
-      '`grace_s` cannot be used: give a whole number of seconds from 0 to 31,536,000',
+      '`grace_s` cannot be used: must be a whole number of seconds from 0 to 31,536,000',
     ],
     [
       { grace_s: '10m' },
-      '`grace_s` cannot be used: give a whole number of seconds from 0 to 31,536,000',
+      '`grace_s` cannot be used: must be a whole number of seconds from 0 to 31,536,000',
     ],
     [
       { max_run_s: 0 },
-      '`max_run_s` cannot be used: give a whole number of seconds from 1 to 2,592,000 (30 days)',
+      '`max_run_s` cannot be used: must be a whole number of seconds from 1 to 2,592,000 (30 days)',
     ],
     [
       { schedule: 5 },
-      '`schedule` cannot be used: give a cron expression of five fields, such as "30 2 * * *"',
+      '`schedule` cannot be used: must be a cron expression of five fields, such as "30 2 * * *"',
     ],
     [
       { schedule: '0 25 * * *' },
@@ -53,15 +53,15 @@ describe('a heartbeat config', () => {
     [{ schedule: '0 0 30 2 *' }, '`schedule` cannot be used: it never comes: there is no such day'],
     [
       { schedule: '*/5 * * * * *' },
-      '`schedule` cannot be used: give five fields (minute, hour, day of month, month, day of week), such as "30 2 * * *", or one of @yearly, @annually, @monthly, @weekly, @daily, @midnight, @hourly',
+      '`schedule` cannot be used: must have five fields (minute, hour, day of month, month, day of week), such as "30 2 * * *", or be one of @yearly, @annually, @monthly, @weekly, @daily, @midnight, @hourly',
     ],
     [
       { schedule: '0 3 * * *', timezone: '+02:00' },
-      '`timezone` cannot be used: give a zone of the IANA database, such as "Europe/Berlin"',
+      '`timezone` cannot be used: must be a zone of the IANA database, such as "Europe/Berlin"',
     ],
     [
       { timezone: 'Europe/Berlin' },
-      '`timezone` cannot be used: give a `schedule` too; an interval is the same in every zone',
+      '`timezone` cannot be used: needs a `schedule`: an interval is the same in every zone',
     ],
   ])('is refused with the one thing that is wrong: %j', ([config, said]) => {
     expect(sentence(config)).toBe(said);

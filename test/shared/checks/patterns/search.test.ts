@@ -62,22 +62,22 @@ describe('a pattern', () => {
     ['a)', 'remove the `)` that closes no group, or write `\\)`'],
     ['[a', 'close each class with `]`, or write `\\[`'],
     ['[a-', 'close each class with `]`, or write `\\[`'],
-    ['[z-a]', 'give ranges of a class from the smaller to the larger, or write `\\-`'],
-    ['[a-\\d]', 'give ranges of a class from the smaller to the larger, or write `\\-`'],
+    ['[z-a]', 'ranges of a class must go from the smaller to the larger; for a dash write `\\-`'],
+    ['[a-\\d]', 'ranges of a class must go from the smaller to the larger; for a dash write `\\-`'],
     ['[[:alpha:]]', 'write ranges such as `a-z` instead of `[:alpha:]`, or `\\[` for `[`'],
     ['*a', 'put something before `*`, or write `\\*`'],
     ['a|+', 'put something before `+`, or write `\\+`'],
     ['a**', 'repeat once: put what is repeated twice into a group, `(?:a*)+`'],
     ['a{2}{3}', 'repeat once: put what is repeated twice into a group, `(?:a*)+`'],
-    ['a{3,2}', 'give counts from 0 to 1,000, the smaller first, as in `{2,5}`'],
-    ['a{1001}', 'give counts from 0 to 1,000, the smaller first, as in `{2,5}`'],
+    ['a{3,2}', 'counts must be from 0 to 1,000, the smaller first, as in `{2,5}`'],
+    ['a{1001}', 'counts must be from 0 to 1,000, the smaller first, as in `{2,5}`'],
     [
       '(?:a{1000}){1000}',
-      'give a shorter pattern or smaller counts: written out it has more than 2,000 steps',
+      'must be shorter, or have smaller counts: written out it has more than 2,000 steps',
     ],
     [
       '(((){1000}){1000}){1000}',
-      'give a shorter pattern or smaller counts: written out it has more than 2,000 steps',
+      'must be shorter, or have smaller counts: written out it has more than 2,000 steps',
     ],
     ['(a)\\1', 'write it without `\\1`: RE2 syntax has no references to groups'],
     [
@@ -95,10 +95,10 @@ describe('a pattern', () => {
       'write it without `\\p`: \\d \\D \\w \\W \\s \\S \\b \\B \\A \\z \\n \\r \\t \\f \\v \\a and \\x{…} are known',
     ],
     ['a\\', 'write `\\\\` for a backslash'],
-    [`(?i)${'[Ā-℀]'.repeat(20)}`, 'give smaller ranges of letters in classes where (?i) holds'],
-    ['\\x{110000}', 'give code points up to `\\x{10FFFF}`'],
+    [`(?i)${'[Ā-℀]'.repeat(20)}`, 'ranges of letters must be smaller where (?i) holds'],
+    ['\\x{110000}', 'code points must be at most `\\x{10FFFF}`'],
     ['('.repeat(102) + ')'.repeat(102), 'nest at most 100 groups'],
-    ['a'.repeat(1_025), 'give a pattern of at most 1,024 characters'],
+    ['a'.repeat(1_025), 'must have at most 1,024 characters'],
   ])('%s is refused', (pattern, remedy) => {
     expect(patternFault(pattern)).toBe(remedy);
   });
