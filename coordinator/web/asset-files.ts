@@ -30,6 +30,7 @@ export async function builtFiles(): Promise<
       'script.ts',
       'passkeys.ts',
       'chart.ts',
+      'drag.ts',
       'push.ts',
       'worker/push-worker.ts',
       'rules.json',

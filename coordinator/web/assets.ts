@@ -23,6 +23,7 @@ export type Assets = {
   readonly script: string;
   readonly passkeys: string;
   readonly chart: string;
+  readonly drag: string;
   readonly push: string;
   /** The name of the worker that shows notifications: it has a fixed address of its own. */
   readonly pushWorker: string;
@@ -97,6 +98,7 @@ async function build(): Promise<Built> {
       script: address(/^script-.*\.js$/),
       passkeys: address(/^passkeys-.*\.js$/),
       chart: address(/^chart-.*\.js$/),
+      drag: address(/^drag-.*\.js$/),
       push: address(/^push-(?!worker).*\.js$/),
       pushWorker: nameLike(/^push-worker-.*\.js$/),
       rules: address(/^rules-.*\.json$/),

@@ -507,7 +507,7 @@ function bareFoot(frame: Frame): Html {
   `;
 }
 
-function head({ title, frame, passkeys, charts, push }: ShownPage, { assets }: Frame): Html {
+function head({ title, frame, passkeys, charts, drags, push }: ShownPage, { assets }: Frame): Html {
   return html`
   <head>
     <meta charset="utf-8">
@@ -520,6 +520,7 @@ function head({ title, frame, passkeys, charts, push }: ShownPage, { assets }: F
     <script src="${safeUrl(assets.script)}" defer></script>
     ${passkeys && html`<script src="${safeUrl(assets.passkeys)}" defer></script>`}
     ${charts && html`<script src="${safeUrl(assets.chart)}" defer></script>`}
+    ${drags && html`<script src="${safeUrl(assets.drag)}" defer></script>`}
     ${
       push &&
       html`

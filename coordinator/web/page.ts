@@ -179,6 +179,8 @@ export type ShownPage = {
   readonly passkeys?: boolean;
   /** It has charts that say what is under the pointer. */
   readonly charts?: boolean;
+  /** It has rows that are dragged. */
+  readonly drags?: boolean;
   /** It has the form that adds its browser as a channel. */
   readonly push?: boolean;
   /** `bare`: one card in the middle, without navigation, as before signing in. */

@@ -77,6 +77,7 @@ function editorPage(editing: Editing, document: string): PageAnswer {
   return show({
     title: page.name,
     place: 'status-pages',
+    drags: true,
     status: state.status,
     ...(link === undefined ? {} : { headers: { 'cache-control': 'no-store' } }),
     main: html`

@@ -1,5 +1,4 @@
 import { copyOnClick } from './script/copy.ts';
-import { dragRows } from './script/drag-rows.ts';
 import { keepLive } from './script/live.ts';
 import {
   checkAll,
@@ -21,6 +20,5 @@ showLocalTime();
 tickTimes();
 checkAll();
 filterChoices();
-dragRows();
 stayOnForms();
 sendForms();
