@@ -366,7 +366,7 @@ describe('the form of a new monitor', () => {
     );
     expect(more.text).toMatch(/<input id="field-config-max-redirects"[^>]* aria-invalid="true"/);
     expect(more.text).toContain(
-      'Give a whole number of milliseconds from 1,000 to 60,000, below the interval.',
+      'Must be a whole number of milliseconds from 1,000 to 60,000, below the interval.',
     );
     expect(more.text).toMatch(/type="password" value="hush"/);
     expect(more.headers.get('cache-control')).toBe('no-store');
