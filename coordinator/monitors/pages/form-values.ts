@@ -260,6 +260,7 @@ export function slowAfter(failures: string): Widget {
     draw: (drawn) => {
       const fails = drawn.state.form.values(failures).includes('slow');
       return html`
+        <div class="fields slow-after">
         ${limit.draw(drawn)}
         <div class="field">
           <label for="field-slow">Treat as</label>
@@ -267,6 +268,7 @@ export function slowAfter(failures: string): Widget {
             <option value="">Warning</option>
             <option value="slow"${fails && html` selected`}>Failure</option>
           </select>
+        </div>
         </div>
       `;
     },

@@ -384,7 +384,7 @@ describe('the form of a new monitor', () => {
       web.house.member,
     );
     expect(certificate.text).toMatch(
-      /field-config-client-certificate-fault"><svg.*?<\/svg>Give PEM text: the certificate,/s,
+      /field-config-client-certificate-fault"><svg.*?<\/svg>Must be PEM text: the certificate,/s,
     );
     const lines = await forms.post(
       '/monitors/new',
