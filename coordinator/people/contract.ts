@@ -398,7 +398,11 @@ export const signUp = anonymousOperation({
   summary: 'Sign up, with a new organisation or an invitation',
   body: object('SignUpIn', {
     email: string(),
-    password: string(),
+    password: optional(string(), ''),
+    passkey: maybe(string(), {
+      description:
+        'The answer of a new passkey in place of a password; with an invitation that proves the address.',
+    }),
     name: string(),
     organisation: maybe(string(), {
       description: 'The name of the new organisation; not with an invitation.',
@@ -420,6 +424,7 @@ export const signUp = anonymousOperation({
       'time_zone_invalid',
     ] as const),
     ...(['link_invalid', 'email_taken', 'plan_limit_members', 'too_many_attempts'] as const),
+    ...(['passkeys_impossible', 'passkey_refused'] as const),
   ],
 });
 
@@ -493,8 +498,21 @@ export const showInvitation = anonymousOperation({
     email: string({ description: 'The invited address.' }),
     role: string(),
     inviter: nullable(string()),
+    passkeys: nullable(string(), {
+      description: 'Where a passkey can be created in place of a password.',
+    }),
   }),
   refusals: ['link_invalid'],
+});
+
+export const beginJoin = anonymousOperation({
+  id: 'beginJoin',
+  access: 'read',
+  does: 'looks',
+  summary: 'Get the options to join with a new passkey instead of a password',
+  body: object('JoinOptionsIn', { secret: string() }),
+  response: OptionsOut,
+  refusals: ['link_invalid', 'passkeys_impossible', 'too_many_attempts'],
 });
 
 export const showSignUpPolicy = anonymousOperation({

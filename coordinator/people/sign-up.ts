@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
@@ -22,7 +23,16 @@ import {
   lookAtOneTime,
   useOneTime,
 } from './one-time.ts';
-import { deletePasskeysOf, passkeyPlace } from './passkeys.ts';
+import {
+  createdPasskey,
+  creationOptions,
+  deletePasskeysOf,
+  insertPasskey,
+  issueChallenge,
+  passkeyPlace,
+  placeOf,
+  takeAnswer,
+} from './passkeys.ts';
 import {
   countMembers,
   hasOwner,
@@ -38,7 +48,7 @@ import {
   writePassword,
 } from './queries.ts';
 import { hashPassword, verifyPassword } from './secrets.ts';
-import { deleteSessions, linkLifetimes } from './sessions.ts';
+import { deleteSessions, deviceOf, linkLifetimes } from './sessions.ts';
 import { beginSession, signInAs } from './sign-in.ts';
 
 type Joined = 'joined' | 'member already' | 'ending' | 'gone';
@@ -259,17 +269,38 @@ export const showLink = handle(contract.showLink)(
 );
 
 export const showInvitation = handle(contract.showInvitation)(
-  async ({ sql, now, with: { accountSecrets } }, { secret }) => {
+  async ({ sql, now, with: { accountSecrets, baseUrl, door } }, { secret }) => {
     const invitation = await invitationBy(
       sql,
       await accountSecrets.fingerprint('invitation', secret),
       now,
     );
     if (!invitation) throw deadLink();
-    const { organisation, email, role, inviter } = invitation;
-    return { organisation, email, role, inviter };
+    const { organisation, email, role, inviter, mailed } = invitation;
+    const passkeys = mailed || !door.mail ? (passkeyPlace(baseUrl())?.origin ?? null) : null;
+    return { organisation, email, role, inviter, passkeys };
   },
 );
+
+export const beginJoin = handle(contract.beginJoin)({
+  before: ({ visitor, with: { attempts } }) =>
+    attempts.count([{ what: `passkeys from ${hostOf(visitor.address)}`, most: 60 }]),
+  act: async (context, { secret }) => {
+    const { sql, now, with: instruments } = context;
+    const place = placeOf(instruments);
+    const fingerprint = await instruments.accountSecrets.fingerprint('invitation', secret);
+    const invitation = await invitationBy(sql, fingerprint, now);
+    if (!invitation) throw deadLink();
+    const challenge = await issueChallenge(sql, instruments, {
+      kind: 'add passkey',
+      user: null,
+      now,
+    });
+    return {
+      options: await creationOptions({ place, challenge }, { ...invitation, name: '' }, []),
+    };
+  },
+});
 
 export const showSignUpPolicy = handle(contract.showSignUpPolicy)(
   async ({ sql, with: { baseUrl, door } }) => ({
@@ -284,7 +315,8 @@ export const signUp = handle(contract.signUp)({
    * Validates everything before the address is looked up, and hashes the password whether the
    * account exists or not.
    */
-  before: async ({ pool, now, visitor, with: { attempts, accountSecrets, door } }, input) => {
+  before: async ({ pool, now, visitor, with: instruments }, input) => {
+    const { attempts, accountSecrets, door } = instruments;
     const { invitation_secret: secret } = input;
     const invitation =
       secret === null
@@ -300,12 +332,24 @@ export const signUp = handle(contract.signUp)({
           organisation: nameFrom(input.organisation ?? '', 'organisation'),
           time_zone: timeZoneFrom(input.time_zone ?? ''),
         };
-    const [name, password] = [nameFrom(input.name), passwordFrom(input.password)];
+    const name = nameFrom(input.name);
+    const passkey =
+      input.passkey === null ? null : await createdPasskey(placeOf(instruments), input.passkey);
+    // Nobody knows that password, so only the passkey signs in until one is chosen by mail.
+    const password =
+      passkey === null ? passwordFrom(input.password) : randomBytes(32).toString('base64url');
     await attempts.count([
       { what: `mails to ${email.toLowerCase()}`, most: 5 },
       { what: `sign-ups from ${hostOf(visitor.address)}`, most: 20 },
     ]);
-    return { email, name, ...own, password_hash: await hashPassword(password), invitation };
+    return {
+      email,
+      name,
+      ...own,
+      password_hash: await hashPassword(password),
+      invitation,
+      passkey,
+    };
   },
   /**
    * With mail, nothing is created before the address is proven, so the answer is the same for an
@@ -318,15 +362,18 @@ export const signUp = handle(contract.signUp)({
       sql,
       now,
       note,
+      visitor,
       with: { door },
     } = context;
-    const { invitation, email, ...wanted } = prepared;
+    const { invitation, passkey, email, ...wanted } = prepared;
     const { name, password_hash } = wanted;
-    const id = newId();
+    // A passkey was created for that id, before there was an account.
+    const id = passkey && invitation ? invitation.id : newId();
     note({ after: { email, name, organisation: wanted.organisation } });
     const isProven =
       invitation?.mailed === true && invitation.email.toLowerCase() === email.toLowerCase();
     if (door.mail && !isProven) {
+      if (passkey) throw needsPassword();
       await deleteSignUps(sql, email);
       await insertOneTime(sql, {
         id,
@@ -343,6 +390,18 @@ export const signUp = handle(contract.signUp)({
     if (!invitation) throw closed();
     const verified = isProven ? { email_verified_at: now } : {};
     await insertUser(sql, { id, email, name, password_hash, ...verified });
+    if (passkey) {
+      const { challenge, ...made } = passkey;
+      await takeAnswer(context, challenge, { kind: 'add passkey', user: null });
+      const row = {
+        ...made,
+        id: newId(),
+        user_id: id,
+        name: deviceOf(visitor.device),
+        created_at: now,
+      };
+      if (!(await insertPasskey(sql, row))) throw needsPassword();
+    }
     const joined = await join(context, id, invitation);
     if (joined === 'ending') throw organisationEnding(invitation);
     if (joined !== 'joined') throw deadLink();
@@ -350,6 +409,10 @@ export const signUp = handle(contract.signUp)({
     return { session: await beginSession(context, id), must_confirm: false };
   },
 });
+
+function needsPassword(): Refusal {
+  return new Refusal('passkey_refused', 'This passkey cannot be used to join. Choose a password.');
+}
 
 function closed(): Refusal {
   return new Refusal(

@@ -1,7 +1,7 @@
 import { Refusal } from '../../../shared/base/errors.ts';
 import { isRecentlyProven } from '../../gate/roles.ts';
 import { linkButton } from '../../web/elements.ts';
-import { checkField, type FormState, hiddenField } from '../../web/forms.ts';
+import { checkField, type FormState, hiddenField, textField } from '../../web/forms.ts';
 import { type Html, html, type IconName, icon, type Part, safeUrl } from '../../web/html.ts';
 import {
   type PageAnswer,
@@ -10,6 +10,7 @@ import {
   type SeeOther,
   type ShownPage,
   seeOther,
+  send,
   show,
 } from '../../web/page.ts';
 import { setSessionCookie } from '../sessions.ts';
@@ -25,6 +26,23 @@ export function entryPage(
   more: Pick<ShownPage, 'status' | 'headers' | 'passkeys'> = {},
 ): ShownPage {
   return show({ title, frame: 'bare', main, ...more });
+}
+
+/** For a new password; `more` says what is different for another. */
+export function passwordField(
+  state: FormState,
+  more: Partial<Parameters<typeof textField>[0]> = {},
+): Html {
+  return textField({
+    name: 'password',
+    label: 'Password',
+    type: 'password',
+    autocomplete: 'new-password',
+    required: true,
+    help: 'At least 10 characters. A long phrase is best.',
+    state,
+    ...more,
+  });
 }
 
 /** Where the reader wanted to go: an address of ours, or the front page. */
@@ -108,6 +126,11 @@ function deadLinkPage(): ShownPage {
   );
 }
 
+/** The options of a passkey, for the script, which passes them unchanged to the browser. */
+export function optionsAnswer(text: string): PageAnswer {
+  return send({ type: 'application/json', body: text, headers: { 'cache-control': 'no-store' } });
+}
+
 type PasskeyForm = {
   /** Create a passkey, or sign with one. */
   readonly does: 'create' | 'get';
@@ -158,6 +181,18 @@ export function passkeyForm({
           ${beside}
         </div>
       </div>
+      ${passkeyFaults(does, origin, address)}
+      <p class="soft" data-passkey-unable hidden>This browser does not support passkeys.</p>
+      <noscript>
+        <p class="soft">Passkeys need JavaScript, which is off in this browser.</p>
+      </noscript>
+    </form>
+  `;
+}
+
+/** What the script says of a form that a passkey answers. */
+export function passkeyFaults(does: PasskeyForm['does'], origin: string, address: string): Html {
+  return html`
       <p class="field-fault" role="alert" data-passkey-failed hidden>
         ${icon('down')}
         ${
@@ -169,10 +204,5 @@ export function passkeyForm({
       <p class="soft" data-passkey-elsewhere hidden>
         Passkeys work only at <a href="${safeUrl(`${origin}${address}`)}">${origin}</a>.
       </p>
-      <p class="soft" data-passkey-unable hidden>This browser does not support passkeys.</p>
-      <noscript>
-        <p class="soft">Passkeys need JavaScript, which is off in this browser.</p>
-      </noscript>
-    </form>
-  `;
+    `;
 }

@@ -29,7 +29,7 @@ import {
   switchOrganisation as switchOrganisationOperation,
   updateProfile,
 } from '../contract.ts';
-import { alsoEnded, proofFirst, signInAndRedirect } from './parts.ts';
+import { alsoEnded, passwordField, proofFirst, signInAndRedirect } from './parts.ts';
 
 export const leavePages = forMembers.form('/members/leave', (request) => {
   const { name } = request.caller.organisation;
@@ -444,16 +444,7 @@ function passwordPage({ signedIn: { person } }: PersonsRequest, state: FormState
     state,
     html`
       <input type="hidden" name="email" autocomplete="username" value="${person.email}">
-      ${textField({
-        name: 'password',
-        label: 'New password',
-        type: 'password',
-        autocomplete: 'new-password',
-        required: true,
-        autofocus: true,
-        help: 'At least 10 characters. A long phrase is best.',
-        state,
-      })}
+      ${passwordField(state, { label: 'New password', autofocus: true })}
       ${alsoEnded(state)}
     `,
     'Change password',

@@ -15,7 +15,6 @@ import {
   type PageAnswer,
   type PersonsRequest,
   seeOther,
-  send,
   show,
 } from '../../web/page.ts';
 import { acts, table } from '../../web/tables.ts';
@@ -31,7 +30,7 @@ import {
   startSecondFactor,
 } from '../contract.ts';
 import { totpAddress } from '../second-factor.ts';
-import { passkeyForm, proofFirst } from './parts.ts';
+import { optionsAnswer, passkeyForm, proofFirst } from './parts.ts';
 
 const ofProfile = { href: '/profile', name: 'Your profile' };
 const trail = [ofProfile, { href: '/profile/passkeys', name: 'Passkeys' }];
@@ -143,12 +142,7 @@ function addPage(origin: string, state: FormState): PageAnswer {
 
 export const newPasskeyOptions = forPersons.post(
   '/profile/passkeys/new/options',
-  async ({ askOwn }) =>
-    send({
-      type: 'application/json',
-      body: (await askOwn(beginPasskey)).options,
-      headers: { 'cache-control': 'no-store' },
-    }),
+  async ({ askOwn }) => optionsAnswer((await askOwn(beginPasskey)).options),
 );
 
 export const removePasskeyPages = forPersons.form(

@@ -20,7 +20,6 @@ import {
   type PublicRequest,
   type SeeOther,
   seeOther,
-  send,
 } from '../../web/page.ts';
 import {
   beginPasskeySignIn,
@@ -37,7 +36,16 @@ import {
   signOut as signOutOperation,
 } from '../contract.ts';
 import { endSessionCookie } from '../sessions.ts';
-import { entryCard, entryPage, isSecure, nextOf, passkeyForm, signInAndRedirect } from './parts.ts';
+import {
+  entryCard,
+  entryPage,
+  isSecure,
+  nextOf,
+  optionsAnswer,
+  passkeyForm,
+  passwordField,
+  signInAndRedirect,
+} from './parts.ts';
 
 /** Password or passkey again, before a dangerous operation. */
 async function confirmWith(
@@ -60,14 +68,10 @@ async function confirmWith(
         <form class="form" method="post" action="/confirm">
           ${hiddenField('next', next)}
           <input type="hidden" name="email" autocomplete="username" value="${person.email}">
-          ${textField({
-            name: 'password',
-            label: 'Password',
-            type: 'password',
+          ${passwordField(state, {
             autocomplete: 'current-password',
-            required: true,
             autofocus: true,
-            state,
+            help: undefined,
           })}
           <div class="actions">
             <button class="button button-main">Confirm</button>
@@ -322,15 +326,7 @@ async function signInWith({ askAsVisitor }: PublicRequest, state: FormState): Pr
             autofocus: true,
             state,
           })}
-          ${textField({
-            name: 'password',
-            label: 'Password',
-            type: 'password',
-            autocomplete: 'current-password',
-            required: true,
-            help: forgot,
-            state,
-          })}
+          ${passwordField(state, { autocomplete: 'current-password', help: forgot })}
           <div class="actions"><button class="button button-main">Sign in</button></div>
         </form>
         ${door.passkeys !== null && passkeySignIn(door.passkeys, to)}
@@ -411,13 +407,8 @@ export const signOutPage = forPersons.get('/sign-out', () =>
 /** Signing in by a passkey, and confirming one's identity by one. */
 export const passkeyInOptions = forAnyone.post(
   '/sign-in/passkey/options',
-  async ({ askAsVisitor }) => options((await askAsVisitor(beginPasskeySignIn)).options),
+  async ({ askAsVisitor }) => optionsAnswer((await askAsVisitor(beginPasskeySignIn)).options),
 );
-
-/** For the script, which passes it unchanged to the browser. */
-function options(text: string): PageAnswer {
-  return send({ type: 'application/json', body: text, headers: { 'cache-control': 'no-store' } });
-}
 
 export const passkeyIn = forAnyone.post('/sign-in/passkey', async (request) => {
   const { form, askAsVisitor } = request;
@@ -433,7 +424,7 @@ export const passkeyIn = forAnyone.post('/sign-in/passkey', async (request) => {
 });
 
 export const passkeyProofOptions = forPersons.post('/confirm/passkey/options', async ({ askOwn }) =>
-  options((await askOwn(beginProof)).options),
+  optionsAnswer((await askOwn(beginProof)).options),
 );
 
 export const passkeyProof = forPersons.post('/confirm/passkey', async (request) => {

@@ -10,7 +10,7 @@ import {
   selectField,
   textField,
 } from '../../web/forms.ts';
-import { type Html, html, type Part } from '../../web/html.ts';
+import { type Html, html, icon, type Part } from '../../web/html.ts';
 import {
   type Ask,
   forAnyone,
@@ -21,6 +21,7 @@ import {
 } from '../../web/page.ts';
 import {
   acceptInvitation,
+  beginJoin,
   finishSignUp,
   keepEmail,
   requestPasswordReset,
@@ -31,7 +32,16 @@ import {
   signUp as signUpOperation,
   verifyEmail,
 } from '../contract.ts';
-import { alsoEnded, entryCard, entryPage, orDeadLink, signInAndRedirect } from './parts.ts';
+import {
+  alsoEnded,
+  entryCard,
+  entryPage,
+  optionsAnswer,
+  orDeadLink,
+  passkeyFaults,
+  passwordField,
+  signInAndRedirect,
+} from './parts.ts';
 import { askForSecondStep } from './sign-in.ts';
 
 /** An invitation: a signed-in user joins; anybody else makes an account of it. */
@@ -179,16 +189,7 @@ function resetForm({ askAsVisitor, path }: PublicRequest, state: FormState): Pro
           </p>
           <form class="form" method="post">
             <input type="hidden" name="email" autocomplete="username" value="${email}">
-            ${textField({
-              name: 'password',
-              label: 'New password',
-              type: 'password',
-              autocomplete: 'new-password',
-              required: true,
-              autofocus: true,
-              help: 'At least 10 characters. A long phrase is best.',
-              state,
-            })}
+            ${passwordField(state, { label: 'New password', autofocus: true })}
             ${alsoEnded(state)}
             <div class="actions"><button class="button button-main">Change password</button></div>
           </form>
@@ -205,7 +206,10 @@ export const signUpPages = forAnyone.form('/sign-up', (request) => ({
   fields: ['email', 'password', 'name', 'organisation', 'time_zone', 'invitation_secret'],
   act: async () => {
     const { form, askAsVisitor } = request;
-    const input = inputOf(form, ['name', 'email', 'password']);
+    const input = {
+      ...inputOf(form, ['name', 'email', 'password']),
+      passkey: form.value('answer') || null,
+    };
     const secret = form.value('invitation_secret') ?? '';
     // Read first: the invitation is used up by the account.
     const invitation = secret === '' ? undefined : await askAsVisitor(showInvitation, { secret });
@@ -240,7 +244,7 @@ async function page(
 function invitationForm(
   state: FormState,
   secret: string,
-  { organisation, email, role, inviter }: OutputOf<typeof showInvitation>,
+  { organisation, email, role, inviter, passkeys }: OutputOf<typeof showInvitation>,
 ): PageAnswer {
   return entryPage(
     'Sign up',
@@ -252,21 +256,41 @@ function invitationForm(
           ${inviter ?? 'A member'} invites you to join as ${role}. Your account will be for${' '}
           <b>${email}</b>.
         </p>
-        <form class="form" method="post" action="/sign-up">
+        <form
+          class="form"
+          method="post"
+          action="/sign-up"${
+            passkeys !== null &&
+            html` data-passkey="create" data-options="/join/${secret}/options" data-origin="${passkeys}"`
+          }
+        >
           ${hiddenField('invitation_secret', secret)}
           ${hiddenField('email', email)}
+          ${hiddenField('answer', '')}
           ${nameField(state)}
           ${passwordField(state)}
-          <div class="actions"><button class="button button-main">Join</button></div>
+          <div class="actions">
+            <button class="button button-main" data-passkey-not>Join</button>
+            <button class="button" formnovalidate data-passkey-able hidden>
+              ${icon('tokens')}Use a passkey instead
+            </button>
+          </div>
+          ${passkeyFaults('create', passkeys ?? '', `/join/${secret}`)}
         </form>
         <p class="entry-foot">
           Already have an account? <a href="/sign-in?next=/join/${secret}">Sign in instead</a>
         </p>
       `,
     ),
-    { status: state.status, headers: { 'cache-control': 'no-store' } },
+    { status: state.status, headers: noStore, passkeys: passkeys !== null },
   );
 }
+
+export const joinOptions = forAnyone.post(
+  '/join/:secret/options',
+  async ({ askAsVisitor, path: { secret } }) =>
+    optionsAnswer((await askAsVisitor(beginJoin, { secret })).options),
+);
 
 function nameField(state: FormState): Html {
   return textField({
@@ -275,18 +299,6 @@ function nameField(state: FormState): Html {
     autocomplete: 'name',
     required: true,
     autofocus: true,
-    state,
-  });
-}
-
-function passwordField(state: FormState): Html {
-  return textField({
-    name: 'password',
-    label: 'Password',
-    type: 'password',
-    autocomplete: 'new-password',
-    required: true,
-    help: 'At least 10 characters. A long phrase is best.',
     state,
   });
 }
@@ -402,15 +414,10 @@ function finishing({ askAsVisitor, path }: PublicRequest, state: FormState): Pro
             ${made} will be created for ${email}. If you did not sign up like this, close this page.
           </p>
           <form class="form" method="post">
-            ${textField({
-              name: 'password',
-              label: 'Password',
-              type: 'password',
+            ${passwordField(state, {
               autocomplete: 'current-password',
-              required: true,
               autofocus: true,
               help: 'The password you chose when you signed up.',
-              state,
             })}
             <div class="actions"><button class="button button-main">Create account</button></div>
           </form>

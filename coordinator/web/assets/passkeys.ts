@@ -30,7 +30,11 @@ for (const form of document.querySelectorAll<HTMLFormElement>('form[data-passkey
   shown(form, 'unable', !isAble);
   shown(form, 'able', isAble);
   form.addEventListener('submit', async (event) => {
+    // A form may have another way, too.
+    if (event.submitter?.matches('[data-passkey-not]')) return;
     event.preventDefault();
+    const name = form.querySelector<HTMLInputElement>('input[name="name"]');
+    if (name?.reportValidity() === false) return;
     // Only who wants to use one needs to know where they work.
     if (!isHere) return shown(form, 'elsewhere', true);
     shown(form, 'failed', false);

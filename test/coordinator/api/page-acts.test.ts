@@ -55,6 +55,7 @@ const pagesOnly: Readonly<Record<string, string>> = {
 const byHand: Readonly<Record<string, readonly string[] | string>> = {
   '/preferences': 'preferences of the browser, in cookies',
   '/sign-in/passkey/options': 'a challenge, which ends by itself',
+  '/join/:secret/options': 'a challenge, which ends by itself',
   '/confirm/passkey/options': 'a challenge, which ends by itself',
   '/profile/passkeys/new/options': 'a challenge, which ends by itself',
   '/connect/:secret': ['connectAssistant'],

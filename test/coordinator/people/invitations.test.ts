@@ -37,6 +37,7 @@ describe('an invitation', () => {
       organisation: 'Shop',
       role: 'viewer',
       inviter: installation.house.admin.email,
+      passkeys: 'https://antipode.test',
     });
     const { email, session } = await newcomer();
     const { person } = await door.signedIn(session);

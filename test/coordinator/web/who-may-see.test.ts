@@ -187,6 +187,7 @@ const expected: Readonly<Record<string, string>> = {
   'GET /keep/:secret': unknown,
   'POST /keep/:secret': unknown,
   'GET /join/:secret': unknown,
+  'POST /join/:secret/options': unknown,
   'POST /join/:secret': 'in 404 404 404 404 404 404',
   'GET /profile': persons,
   'GET /profile/name': persons,

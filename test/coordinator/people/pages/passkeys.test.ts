@@ -1,6 +1,6 @@
 import type { CDPSession, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createUser } from '../../../../coordinator/organisations/contract.ts';
+import { createUser, inviteMember } from '../../../../coordinator/organisations/contract.ts';
 import { codeOf, stepAt } from '../../../../coordinator/people/second-factor.ts';
 import { rawInput } from '../../../../shared/api/operation.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
@@ -170,6 +170,34 @@ describe('passkeys', () => {
       ]);
       for (const { text } of rows) expect(text).not.toMatch(/signature|clientDataJSON/);
       expect(tab.complaints.filter((each) => !each.includes('status of 400'))).toEqual([]);
+      await tab.close();
+    });
+
+    test('joins by an invitation without a password, and signs in again', async () => {
+      const email = `ada-${newId()}@shop.example`;
+      const { body } = await web.gate.execute(
+        inviteMember,
+        web.house.owner.caller,
+        rawInput(inviteMember, { email, role: 'member' }),
+      );
+      const tab = await open();
+      const { page } = tab;
+      await authenticatorIn(page);
+      await page.goto(`${web.url}${new URL((body as { address: string }).address).pathname}`);
+      const join = page.getByRole('button', { name: 'Use a passkey instead' });
+      // Without a name nothing is created.
+      await join.click();
+      await page.getByLabel('Your name').fill('Ada');
+      await join.click();
+      await page.waitForURL(`${web.url}/`);
+      expect(await page.getByRole('status').first().innerText()).toContain('You joined');
+      await page.goto(`${web.url}/profile/passkeys`);
+      expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('One passkey');
+      await page.context().clearCookies();
+      await page.goto(`${web.url}/sign-in?next=/profile/passkeys`);
+      await usePasskey(page);
+      await page.waitForURL(`${web.url}/profile/passkeys`);
+      expect(tab.complaints).toEqual([]);
       await tab.close();
     });
 
