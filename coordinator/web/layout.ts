@@ -5,6 +5,7 @@ import type { showFrame } from './contract.ts';
 import { hiddenField } from './forms.ts';
 import { type Html, html, type IconName, icon, safeUrl } from './html.ts';
 import { managedNotice } from './managed.ts';
+import { menu, menuLink, menuTitle } from './menu.ts';
 import { type PageRequest, type Section, type ShownPage, undoMark } from './page.ts';
 
 type Delivery = OutputOf<typeof showFrame>['delivery'];
@@ -273,28 +274,29 @@ function rail(
 
 function account({ person }: SignedIn, { organisation }: Caller): Html {
   return html`
-  <details class="account">
-    <summary>
-      <span class="account-names">
-        <span>${organisation.name}</span>
-        <span>${person.name === '' ? person.email : person.name}</span>
-      </span>
-      ${icon('profile')}
-      ${icon('switch')}
-    </summary>
-    <div class="account-menu">
-      <p class="menu-title">${person.email}</p>
-      <a class="menu-entry" href="/profile">${icon('profile')}Your profile</a> <a
-        class="menu-entry"
-        href="/organisations"
-      >
-        ${icon('organisation')}Organisations
-      </a>
-      <form method="post" action="/sign-out">
-        <button class="menu-entry">${icon('leave')}Sign out</button>
-      </form>
-    </div>
-  </details>
+  <div class="account">
+    ${menu({
+      id: 'account-menu',
+      className: 'account-button',
+      words: html`
+        <span class="account-names">
+          <span>${organisation.name}</span>
+          <span>${person.name === '' ? person.email : person.name}</span>
+        </span>
+        ${icon('profile')}
+        ${icon('switch')}
+      `,
+      body: html`
+        ${menuTitle(person.email)}
+        ${menuLink('/profile', 'Your profile', { symbol: 'profile' })}
+        ${menuLink('/organisations', 'Organisations', { symbol: 'organisation' })}
+        <hr>
+        <form method="post" action="/sign-out">
+          <button class="menu-entry">${icon('leave')}Sign out</button>
+        </form>
+      `,
+    })}
+  </div>
 `;
 }
 

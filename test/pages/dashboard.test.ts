@@ -89,13 +89,20 @@ describeInBrowser('the dashboard', (browser) => {
       // A tick on the page that is being left would be lost.
       await expect.poll(() => tab.page.getByText('One monitor resumed.').count()).toBe(1);
       await tab.page.getByRole('checkbox', { name: 'Select Vault' }).check();
-      await tab.page.locator('#bulk-more > summary').click();
+      await tab.page.getByRole('button', { name: 'Tag…' }).click();
       await tab.page.getByLabel('Tag', { exact: true }).fill('safe');
       await tab.page.getByRole('button', { name: 'Add', exact: true }).click();
       await expect.poll(() => tab.page.getByText('One monitor tagged.').count()).toBe(1);
       expect(await rows(tab).first().innerText()).toContain('safe');
       await tab.page.getByRole('button', { name: 'Undo' }).click();
       await expect.poll(() => tab.page.getByText('Undone.').count()).toBe(1);
+      for (const choice of ['Mute until resolved', 'Unmute']) {
+        await tab.page.getByRole('checkbox', { name: 'Select Vault' }).check();
+        await tab.page.getByRole('button', { name: 'Mute…' }).click();
+        await tab.page.getByRole('button', { name: choice, exact: true }).click();
+        const words = `One monitor ${choice === 'Unmute' ? 'unmuted' : 'muted'}.`;
+        await expect.poll(() => tab.page.getByText(words).count()).toBe(1);
+      }
       await tab.page.getByRole('checkbox', { name: 'Select Vault' }).check();
       await tab.page.getByRole('button', { name: 'Maintenance' }).click();
       await tab.page.waitForURL('**/maintenance/new?**');
@@ -173,11 +180,11 @@ describeInBrowser('the dashboard', (browser) => {
     test(`filters compose by links, ${scripts ? 'with' : 'without'} scripts`, async () => {
       const tab = await open('/', { scripts });
       const { page } = tab;
-      await page.getByText('Filter', { exact: true }).click();
+      await page.getByRole('button', { name: 'Filter' }).click();
       await page.getByRole('link', { name: 'Heartbeat' }).click();
       await page.waitForURL('**/?kind=heartbeat');
       await expect.poll(() => rows(tab).count()).toBe(2);
-      await page.getByText('Filter', { exact: true }).click();
+      await page.getByRole('button', { name: 'Filter' }).click();
       await page.getByRole('link', { name: 'Jobs 2' }).click();
       await page.waitForURL('**/?kind=heartbeat&group=*');
       expect(await page.getByRole('link', { name: 'All 2' }).count()).toBe(1);

@@ -42,6 +42,20 @@ const openFolds = async ({ page }: Tab): Promise<void> => {
   for (const fold of await page.locator('.fold > summary').all()) await fold.click();
 };
 
+/** What opens at a button. */
+const openMenu =
+  (id: string) =>
+  async ({ page }: Tab): Promise<void> => {
+    await page.locator(`[popovertarget="${id}"]`).click();
+    await page.locator(`#${id}`).waitFor();
+  };
+
+/** The bar of the selection, with a menu of it. */
+const selectTwo = async (tab: Tab): Promise<void> => {
+  for (const nth of [2, 3]) await tab.page.locator('[data-each]').nth(nth).check();
+  await openMenu('bulk-mute')(tab);
+};
+
 const saveIt = async ({ page }: Tab): Promise<void> => {
   await page.getByRole('button', { name: 'Create monitor' }).click();
   await page.locator('main [role="alert"]').waitFor();
@@ -100,6 +114,9 @@ const chooseYellow = async ({ page }: Tab): Promise<void> => {
 export const pageLooks: readonly PageLook[] = [
   { name: 'front', path: '/', as: 'stranger' },
   { name: 'dashboard', path: '/', as: 'owner' },
+  { name: 'dashboard-selected', path: '/', as: 'owner', first: selectTwo },
+  { name: 'dashboard-filter', path: '/', as: 'owner', first: openMenu('filter-menu') },
+  { name: 'dashboard-account', path: '/', as: 'owner', first: openMenu('account-menu') },
   { name: 'dashboard-of-a-viewer', path: '/?sort=downtime&q=shop', as: 'viewer' },
   { name: 'trash', path: '/monitors/trash', as: 'owner' },
   { name: 'certificates', path: '/certificates', as: 'owner' },
@@ -107,6 +124,12 @@ export const pageLooks: readonly PageLook[] = [
   { name: 'sign-in', path: '/sign-in', as: 'stranger' },
   { name: 'incidents', path: '/incidents', as: 'owner' },
   { name: 'incident', path: ({ incident }) => `/incidents/${incident}`, as: 'owner' },
+  {
+    name: 'incident-mute',
+    path: ({ incident }) => `/incidents/${incident}`,
+    as: 'owner',
+    first: openMenu('mute-menu'),
+  },
   { name: 'incident-of-a-viewer', path: ({ incident }) => `/incidents/${incident}`, as: 'viewer' },
   { name: 'about', path: '/about', as: 'stranger' },
   { name: 'docs', path: '/docs', as: 'stranger' },
@@ -114,6 +137,12 @@ export const pageLooks: readonly PageLook[] = [
   { name: 'docs-settings', path: '/docs/settings', as: 'owner' },
   { name: 'incident-shared', path: ({ share }) => `/shared/incidents/${share}`, as: 'stranger' },
   { name: 'monitor', path: ({ idOf }) => `/monitors/${idOf('Checkout')}`, as: 'owner' },
+  {
+    name: 'monitor-of-a-job-menu',
+    path: ({ idOf }) => `/monitors/${idOf('Nightly backup')}`,
+    as: 'owner',
+    first: openMenu('more-menu'),
+  },
   {
     name: 'monitor-checks',
     path: ({ idOf }) => `/monitors/${idOf('Checkout')}/checks`,
@@ -471,8 +500,11 @@ const main = [
   'front',
   'sign-in',
   'dashboard',
+  'dashboard-selected',
+  'dashboard-filter',
   'monitor',
   'monitor-of-a-job',
+  'monitor-of-a-job-menu',
   'monitor-form',
   'incident',
   'incidents',

@@ -185,7 +185,7 @@ describeInBrowser('a monitor', (browser) => {
       await tab.page.getByRole('button', { name: 'Test from every continent' }).click();
       await sees(tab, failed);
       await tab.page.goto(`${app.url}/monitors/${id}`);
-      await tab.page.locator('#more-menu summary').click();
+      await tab.page.getByLabel('More actions').click();
       await tab.page.getByRole('button', { name: 'Test now' }).click();
       await sees(tab, failed);
       expect(await tab.page.getByLabel(/^Name/).inputValue()).toBe('Broken');

@@ -15,6 +15,8 @@ import { addressOf, mainLooks, type PageLook } from './looks.ts';
  */
 
 const most = 0.001;
+/** A4 without its margins, in CSS px. */
+const a4 = 718;
 const now = Date.parse('2026-11-20T12:00:00Z');
 
 const kept = join(projectFolder, 'test/pages/pictures');
@@ -32,16 +34,33 @@ describeInBrowser('the main pages', (browser) => {
   });
   afterAll(() => web.close());
 
-  const take = async (look: PageLook, scheme: 'light' | 'dark', width: number): Promise<Buffer> => {
+  const take = async (
+    look: PageLook,
+    scheme: 'light' | 'dark',
+    width: number,
+    paper = false,
+  ): Promise<Buffer> => {
     const cookie = look.as === 'stranger' ? undefined : await web.cookieOf(web.house[look.as]);
     const tab = await openTab(browser(), web.url, { scheme, width, cookie });
     // Times would tick on.
     await tab.page.clock.setFixedTime(now);
     await tab.page.goto(`${web.url}${addressOf(look, demo)}`);
     await tab.page.evaluate('document.fonts.ready.then(() => true)');
-    const picture = await tab.page.screenshot({ caret: 'hide' });
+    await look.first?.(tab);
+    if (paper) await tab.page.emulateMedia({ media: 'print' });
+    const picture = await tab.page.screenshot({ caret: 'hide', fullPage: paper });
     await tab.close();
     return picture;
+  };
+
+  const expectUnchanged = async (name: string, picture: Buffer): Promise<void> => {
+    const before = await readFile(join(kept, name)).catch(() => undefined);
+    const share = before === undefined ? 1 : await differingShare(browser(), before, picture);
+    if (share > most) await writeFile(join(seen, name), picture);
+    expect(
+      share,
+      `.antipode/pictures/${name} is not test/pages/pictures/${name}`,
+    ).toBeLessThanOrEqual(most);
   };
 
   // Another browser draws letters another way.
@@ -52,20 +71,17 @@ describeInBrowser('the main pages', (browser) => {
     ] as const)
       test.skipIf(binary?.isPinned !== true)(
         `${look.name} is unchanged, ${scheme}, on a ${device}`,
-        async () => {
-          const name = `${look.name}-${device}-${scheme}.png`;
-          const picture = await take(look, scheme, width);
-          const before = await readFile(join(kept, name)).catch(() => undefined);
-          const share = before === undefined ? 1 : await differingShare(browser(), before, picture);
-          if (share > most) await writeFile(join(seen, name), picture);
-          expect(
-            share,
-            `.antipode/pictures/${name} is not test/pages/pictures/${name}`,
-          ).toBeLessThanOrEqual(most);
-        },
+        async () =>
+          expectUnchanged(`${look.name}-${device}-${scheme}.png`, await take(look, scheme, width)),
       );
 
-  test('are eight', () => {
-    expect(mainLooks).toHaveLength(8);
+  // Who reads in the dark prints on white all the same.
+  for (const look of mainLooks.filter(({ name }) => name === 'incident'))
+    test.skipIf(binary?.isPinned !== true)(`${look.name} is unchanged on paper`, async () =>
+      expectUnchanged(`${look.name}-paper.png`, await take(look, 'dark', a4, true)),
+    );
+
+  test('are eleven', () => {
+    expect(mainLooks).toHaveLength(11);
   });
 });

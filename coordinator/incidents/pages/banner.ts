@@ -11,12 +11,13 @@ import {
 } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { durationText } from '../../../shared/base/time.ts';
-import { muteChoices, mutedWords } from '../../monitors/pages/monitor-table.ts';
+import { mutedWords, muteForm } from '../../monitors/pages/monitor-table.ts';
 import type { listMembers } from '../../organisations/contract.ts';
 import { shortName } from '../../web/elements.ts';
 import { hiddenField } from '../../web/forms.ts';
 import { type Html, html, icon, type Part, safeUrl } from '../../web/html.ts';
 import { markdown } from '../../web/markdown.ts';
+import { menu } from '../../web/menu.ts';
 import type { MembersRequest } from '../../web/page.ts';
 import { checksByContinent, type MapPoint, worldMap } from './evidence.ts';
 import type { Incident } from './timeline.ts';
@@ -227,16 +228,11 @@ function muteMenu({ incident, monitor: { id }, muted, request: { may } }: About)
   const back = hiddenField('back', `/incidents/${incident.id}`);
   return muted === null
     ? html`
-      <details class="list-menu" id="mute-menu">
-        <summary class="button">${icon('pause')}Mute</summary>
-        <form class="menu-body card" method="post" action="/monitors/${id}/mute">
-          ${back}
-          ${Object.entries(muteChoices).map(
-            ([value, words]) =>
-              html`<button class="button" name="for" value="${value}">Mute ${words}</button>`,
-          )}
-        </form>
-      </details>
+      ${menu({
+        id: 'mute-menu',
+        words: html`${icon('pause')}Mute`,
+        body: muteForm(id, back),
+      })}
     `
     : html`
       <form method="post" action="/monitors/${id}/unmute">

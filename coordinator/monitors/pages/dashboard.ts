@@ -5,7 +5,6 @@ import { capital, countInWords, restOf, sentenceOf } from '../../../shared/base/
 import { isKind } from '../../../shared/checks/kinds.ts';
 import { firstSteps } from '../../organisations/pages/parts.ts';
 import {
-  type Chip,
   chips,
   countText,
   heading,
@@ -17,6 +16,7 @@ import {
 import { formOf } from '../../web/form-data.ts';
 import { attempt, freshForm, hiddenField, textField } from '../../web/forms.ts';
 import { type Html, html, icon, joined, type Part, query, safeUrl } from '../../web/html.ts';
+import { menu, menuLink, menuTitle } from '../../web/menu.ts';
 import {
   forMembers,
   type MembersRequest,
@@ -299,52 +299,48 @@ function search(view: View): Html {
 
 /** What the list can be narrowed by; each leads to an address of its own. */
 function filterMenu(offered: Filters, view: View): Html {
-  const of = (facet: string) => offered.filter((each) => each.facet === facet);
-  const [kinds, tags, groups] = [of('kind'), of('tag'), of('group')];
-  const part = (label: string, all: readonly Chip[]): Part =>
-    all.length > 0 &&
-    html`
-      <div><h2>${label}</h2>${chips(`Filter by ${label.toLowerCase()}`, all)}</div>
-    `;
-  const isTag = (tag: string): boolean => view.tags.includes(tag);
-  return html`
-    <details class="list-menu" id="filter-menu">
-      <summary class="button">Filter</summary>
-      <div class="menu-body card">
-        ${part(
-          'Type',
-          kinds.map(({ value, monitors }) => ({
-            href: addressOf(view, {
-              kind: isKind(value) && value !== view.kind ? value : null,
-            }),
-            label: kindWord(value),
-            count: monitors,
-            current: value === view.kind,
-          })),
-        )}
-        ${part(
-          'Tag',
-          tags.map(({ value, monitors }) => ({
-            href: addressOf(view, {
-              tags: isTag(value) ? view.tags.filter((tag) => tag !== value) : [...view.tags, value],
-            }),
-            label: value,
-            count: monitors,
-            current: isTag(value),
-          })),
-        )}
-        ${part(
-          'Group',
-          groups.map(({ value, name, monitors }) => ({
-            href: addressOf(view, { group: value === view.group ? null : value }),
-            label: name,
-            count: monitors,
-            current: value === view.group,
-          })),
-        )}
-      </div>
-    </details>
-  `;
+  const part = (
+    facet: Filters[number]['facet'],
+    title: string,
+    entryOf: (each: Filters[number]) => {
+      words: string;
+      narrowed: Partial<View>;
+      current: boolean;
+    },
+  ): Part => {
+    const all = offered.filter((each) => each.facet === facet);
+    return (
+      all.length > 0 &&
+      html`
+        ${menuTitle(title)}
+        ${all.map((each) => {
+          const { words, narrowed, current } = entryOf(each);
+          return menuLink(addressOf(view, narrowed), words, { count: each.monitors, current });
+        })}
+      `
+    );
+  };
+  return menu({
+    id: 'filter-menu',
+    words: 'Filter',
+    body: html`
+      ${part('kind', 'Type', ({ value }) => ({
+        words: kindWord(value),
+        narrowed: { kind: isKind(value) && value !== view.kind ? value : null },
+        current: value === view.kind,
+      }))}
+      ${part('group', 'Group', ({ value, name }) => ({
+        words: name,
+        narrowed: { group: value === view.group ? null : value },
+        current: value === view.group,
+      }))}
+      ${part('tag', 'Tag', ({ value }) => {
+        const current = view.tags.includes(value);
+        const tags = current ? view.tags.filter((tag) => tag !== value) : [...view.tags, value];
+        return { words: value, narrowed: { tags }, current };
+      })}
+    `,
+  });
 }
 
 /** Every filter that narrows the list, each with its end. */
@@ -399,11 +395,8 @@ export const changeChosen = forMembers.post('/monitors/change', async ({ form, a
   const to = backTo(form.value('back'));
   const monitors = form.values('monitors[]');
   if (monitors.length === 0) return seeOther(to, { said: 'Select monitors first.' });
-  const [change = '', group, tag] = [
-    form.value('change'),
-    form.value('group'),
-    form.value('tag') ?? '',
-  ];
+  const [change = '', choice] = form.value('change')?.split(':') ?? [];
+  const tag = form.value('tag') ?? '';
   if (change === 'maintenance') {
     const monitor = monitors.slice(0, maxAtOnce).join(',');
     return seeOther(`/maintenance/new${query({ when: 'now', monitor })}`);
@@ -418,9 +411,9 @@ export const changeChosen = forMembers.post('/monitors/change', async ({ form, a
       ask(changeMonitors, {
         monitors,
         change,
-        ...(change === 'group' ? { group: group === '' ? null : group } : {}),
+        ...(change === 'group' ? { group: choice === '' ? null : choice } : {}),
         ...(change.endsWith('tag') ? { tag } : {}),
-        ...(change === 'mute' ? muteInputOf(form.value('for')) : {}),
+        ...(change === 'mute' ? muteInputOf(choice) : {}),
       }),
     [],
   );

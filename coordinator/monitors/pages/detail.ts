@@ -29,13 +29,14 @@ import {
 } from '../../web/elements.ts';
 import { type Html, html, icon, type Part, query } from '../../web/html.ts';
 import { markdown } from '../../web/markdown.ts';
+import { menu, menuButton, menuLink } from '../../web/menu.ts';
 import { forMembers, type MembersRequest, type PageAnswer, show } from '../../web/page.ts';
 import { number, stepTable } from '../../web/tables.ts';
 import { rotatePingAddress } from '../contract.ts';
 import { flappingNow, minUptimeMs } from '../status.ts';
 import { addressFor, addressPart, pingList, rotateForm, runFigures } from './heartbeat.ts';
 import { type Ledger, ledgerBar, ledgerSum, ledgerTable } from './ledger.ts';
-import { flappingBadge, kindWord, muteChoices, mutedWords } from './monitor-table.ts';
+import { flappingBadge, kindWord, mutedWords, muteForm } from './monitor-table.ts';
 import {
   meanOf,
   phaseChart,
@@ -288,33 +289,36 @@ function actionsOf(monitor: Monitor, { may }: MembersRequest): Html | null {
           ${enabled ? 'Pause' : 'Resume'}
         </button>
       </form>
-      <details class="list-menu" id="more-menu">
-        <summary class="button" aria-label="More actions">${icon('more')}</summary>
-        <div class="menu-body card">
+      ${menu({
+        id: 'more-menu',
+        words: icon('more'),
+        name: 'More actions',
+        body: html`
           ${
             enabled &&
             type !== 'heartbeat' &&
             html`
               <form method="post" action="/monitors/${id}/edit#try">
-                <button class="button" name="act" value="try">${icon('again')}Test now</button>
+                ${menuButton('Test now', ['act', 'try'], { symbol: 'again' })}
               </form>
             `
           }
-          ${linkButton(`/maintenance/new?when=now&monitor=${id}`, 'Maintenance', {
+          ${menuLink(`/maintenance/new?when=now&monitor=${id}`, 'Maintenance', {
             symbol: 'maintenance',
           })}
-          ${linkButton(`/monitors/new?from=${id}`, 'Clone', { symbol: 'copy' })}
-          ${may(deleteMonitor) && linkButton(`/monitors/${id}/delete`, 'Delete', { symbol: 'delete' })}
-          <form class="stack" method="post" action="/monitors/${id}/mute">
-            <h2>Mute alerts</h2>
-            ${Object.entries(muteChoices).map(
-              ([value, words]) =>
-                html`<button class="button" name="for" value="${value}">Mute ${words}</button>`,
-            )}
-          </form>
+          ${menuLink(`/monitors/new?from=${id}`, 'Clone', { symbol: 'copy' })}
+          <hr>
+          ${muteForm(id)}
           ${type === 'heartbeat' && may(rotatePingAddress) && rotateForm(monitor)}
-        </div>
-      </details>
+          ${
+            may(deleteMonitor) &&
+            html`
+              <hr>
+              ${menuLink(`/monitors/${id}/delete`, 'Delete', { symbol: 'delete', danger: true })}
+            `
+          }
+        `,
+      })}
     `
     : null;
 }

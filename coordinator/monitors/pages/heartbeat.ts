@@ -4,6 +4,7 @@ import type { getMonitorPings } from '../../../shared/api/results.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import { figure, linkButton, stateMark } from '../../web/elements.ts';
 import { type Html, html, icon } from '../../web/html.ts';
+import { menuButton, menuTitle } from '../../web/menu.ts';
 import { forMembers, type MembersRequest, seeOther } from '../../web/page.ts';
 import { number, table } from '../../web/tables.ts';
 import type { Times } from '../../web/times.ts';
@@ -60,10 +61,11 @@ export function addressPart(monitor: Monitor, address: string | undefined): Html
 /** In the menu of the monitor. */
 export function rotateForm({ id }: Monitor): Html {
   return html`
-    <form class="stack" method="post" action="/monitors/${id}/address/rotate">
-      <h2>New ping address</h2>
-      <button class="button" name="overlap_s" value="86400">Keep the old one for a day</button>
-      <button class="button" name="overlap_s" value="0">End the old one now</button>
+    <hr>
+    <form method="post" action="/monitors/${id}/address/rotate">
+      ${menuTitle('New ping address')}
+      ${menuButton('Keep the old one for a day', ['overlap_s', '86400'])}
+      ${menuButton('End the old one now', ['overlap_s', '0'])}
     </form>
   `;
 }

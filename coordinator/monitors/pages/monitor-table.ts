@@ -5,6 +5,7 @@ import { type Bar, dayStrip, spark } from '../../web/charts.ts';
 import { msText, pager, percentFigure, type State, stateMark, states } from '../../web/elements.ts';
 import { enterButton, hiddenField } from '../../web/forms.ts';
 import { type Html, html, icon, type Part, safeUrl } from '../../web/html.ts';
+import { menu, menuButton, menuTitle } from '../../web/menu.ts';
 import type { MembersRequest } from '../../web/page.ts';
 import type { Times } from '../../web/times.ts';
 import {
@@ -44,8 +45,7 @@ export function monitorTable(request: MembersRequest, dashboard: Dashboard, view
   if (!mayChange) return html`${table}${pages}`;
   return html`
     <form method="post" action="/monitors/change" class="monitors-form">
-      ${table}
-      <div class="row below-table">${pages}${bulk(dashboard.group_choices, request.address)}</div>
+      ${table}${pages}${bulk(dashboard.group_choices, request.address)}
     </form>
     ${
       dashboard.items.some((row) => row.muted !== null) &&
@@ -356,52 +356,65 @@ export function muteInputOf(choice: string | undefined) {
   };
 }
 
+/** In the menus of a monitor and of its incident; `more` goes along. */
+export function muteForm(monitor: string, more: Part = null): Html {
+  return html`
+    <form method="post" action="/monitors/${monitor}/mute">
+      ${more}
+      ${menuTitle('Mute alerts')}
+      ${Object.entries(muteChoices).map(([value, words]) =>
+        menuButton(`Mute ${words}`, ['for', value]),
+      )}
+    </form>
+  `;
+}
+
+/** Over the head of the table while something is selected. What needs a choice has it behind a colon. */
 function bulk(groups: readonly GroupChoice[], back: string): Html {
   return html`
-  <div class="row bulk">
-    ${enterButton('none')}${hiddenField('back', back)}
-    <span class="bulk-words">selected</span>
-    ${act('pause', html`${icon('pause')}Pause`)}
-    ${act('resume', html`${icon('play')}Resume`)}
-    ${act('maintenance', html`${icon('maintenance')}Maintenance`)}
-    ${act('delete', html`${icon('delete')}Delete`)}
-    <details class="bulk-more" id="bulk-more">
-      <summary class="button">More</summary>
-      <div class="actions">
-    <span class="row tight bulk-part">
-      <label class="unseen" for="bulk-mute">Mute for</label>
-      <select id="bulk-mute" name="for">
-        ${Object.entries(muteChoices).map(
-          ([value, words]) => html`<option value="${value}">${words}</option>`,
-        )}
-      </select>
-      ${act('mute', 'Mute')}
-      ${act('unmute', 'Unmute')}
-    </span>
-    ${
-      groups.length > 0 &&
-      html`
-        <span class="row tight bulk-part">
-          <label class="unseen" for="bulk-group">Group</label>
-          <select id="bulk-group" name="group">
-            <option value="">No group</option>
-            ${groups.map(({ id, name }) => html`<option value="${id}">${name}</option>`)}
-          </select>
-          ${act('group', 'Move')}
-        </span>
-      `
-    }
-    <span class="row tight bulk-part">
-      <label class="unseen" for="bulk-tag">Tag</label>
-      <input id="bulk-tag" name="tag" placeholder="Tag" maxlength="50" autocomplete="off">
-      ${act('tag', 'Add')}
-      ${act('untag', 'Remove')}
-    </span>
-      </div>
-    </details>
-    <button class="button button-quiet" type="reset">Clear</button>
-  </div>
-`;
+    <div class="row tight bulk">
+      ${enterButton('none')}${hiddenField('back', back)}
+      <span class="bulk-words">selected</span>
+      ${act('pause', html`${icon('pause')}Pause`)}
+      ${act('resume', html`${icon('play')}Resume`)}
+      ${act('maintenance', html`${icon('maintenance')}Maintenance`)}
+      ${menu({
+        id: 'bulk-mute',
+        words: 'Mute…',
+        body: html`
+          ${Object.entries(muteChoices).map(([value, words]) =>
+            menuButton(`Mute ${words}`, ['change', `mute:${value}`]),
+          )}
+          <hr>
+          ${menuButton('Unmute', ['change', 'unmute'])}
+        `,
+      })}
+      ${
+        groups.length > 0 &&
+        menu({
+          id: 'bulk-group',
+          words: 'Move…',
+          body: html`
+            ${groups.map(({ id, name }) => menuButton(name, ['change', `group:${id}`]))}
+            <hr>
+            ${menuButton('No group', ['change', 'group:'])}
+          `,
+        })
+      }
+      ${menu({
+        id: 'bulk-tags',
+        words: 'Tag…',
+        body: html`
+          <label class="menu-title" for="bulk-tag">Tag</label>
+          <input id="bulk-tag" name="tag" maxlength="50" autocomplete="off">
+          ${menuButton('Add', ['change', 'tag'], { symbol: 'add' })}
+          ${menuButton('Remove', ['change', 'untag'], { symbol: 'close' })}
+        `,
+      })}
+      ${act('delete', html`${icon('delete')}Delete`)}
+      <button class="button button-quiet" type="reset">Clear</button>
+    </div>
+  `;
 }
 
 function act(change: string, words: Part): Html {

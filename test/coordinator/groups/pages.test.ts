@@ -48,9 +48,7 @@ test('a group is made, monitors are moved in from where they are, and out again'
   const { text } = await get(shop);
   expect([text.includes('>One</a>'), text.includes('>Two</a>')]).toEqual([true, false]);
   expect(
-    placeOf(
-      await post('/monitors/change', { back: shop, 'monitors[]': one, change: 'group', group: '' }),
-    ),
+    placeOf(await post('/monitors/change', { back: shop, 'monitors[]': one, change: 'group:' })),
   ).toBe(shop);
   expect((await get(shop)).text).not.toContain('>One</a>');
   expect((await get('/groups')).text).toContain('None of your 2 groups is down.');

@@ -187,7 +187,7 @@ describeInBrowser('in a browser', (browser) => {
           await page.getByRole('button', { name: 'Sign in' }).click();
         await page.waitForURL(`${web.url}/`);
         await page.getByText(email).first().waitFor({ state: 'attached' });
-        await page.locator('.account summary').click();
+        await page.locator('.account-button').click();
         await page.getByRole('button', { name: 'Sign out' }).click();
         await page.waitForURL(`${web.url}/sign-in`);
         await page.getByLabel('E-mail').fill(email);

@@ -1,0 +1,52 @@
+/** What the pages that are opened most cost, of an organisation with 204 monitors. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openAs } from '../support/browser.ts';
+import { demoCount, seedDemo } from '../support/demo.ts';
+import { describeInBrowser } from '../support/in-browser.ts';
+import { startWeb, type TestWeb, untilChanged } from '../support/web.ts';
+
+const kilobyte = 1024;
+
+describeInBrowser('with 204 monitors', (browser) => {
+  let web: TestWeb;
+  beforeAll(async () => {
+    const now = Date.now();
+    web = await startWeb({ clock: { now: () => now } });
+    await seedDemo(web.sql, web.house.organisation, now);
+    await web.sql`insert into monitors (id, organisation_id, partition, name, type, target, interval_s)
+      select gen_random_uuid(), ${web.house.organisation}, 0, 'Shop ' || n, 'https', 'https://shop-' || n || '.example/', 60
+      from generate_series(${demoCount + 1}::int, 204) as n`;
+    await untilChanged(web);
+  });
+  afterAll(() => web.close());
+
+  test.each([
+    ['the dashboard', '/'],
+    ['the form of a monitor', '/monitors/new'],
+  ])(
+    '%s costs at most 75 KB at the first visit and 8 KB at the next, and nothing in it moves',
+    async (_, path) => {
+      const { page, fetched, close } = await openAs(browser(), web, path);
+      await page.waitForLoadState('networkidle');
+      const first = fetched.reduce((sum, { bytes }) => sum + bytes, 0);
+      expect(first).toBeLessThanOrEqual(75 * kilobyte);
+      const shift = await page.evaluate(`new Promise((resolve) => {
+        let sum = 0;
+        new PerformanceObserver((list) => {
+          for (const { value } of list.getEntries()) sum += value;
+        }).observe({ type: 'layout-shift', buffered: true });
+        requestAnimationFrame(() => requestAnimationFrame(() => resolve(sum)));
+      })`);
+      expect(shift).toBe(0);
+      const before = fetched.length;
+      const next = await page.goto(`${web.url}${path}`);
+      await page.waitForLoadState('networkidle');
+      expect(fetched.slice(before).flatMap(({ url, bytes }) => (bytes > 0 ? [url] : []))).toEqual([
+        `${web.url}${path}`,
+      ]);
+      const { responseBodySize = Number.NaN } = (await next?.request().sizes()) ?? {};
+      expect(responseBodySize).toBeLessThanOrEqual(8 * kilobyte);
+      await close();
+    },
+  );
+});
