@@ -1,4 +1,5 @@
 import * as api from '../../shared/api/monitors.ts';
+import type { InputOf } from '../../shared/api/operation.ts';
 import * as resultsApi from '../../shared/api/results.ts';
 import { createRecentCache } from '../../shared/base/async.ts';
 import { Refusal } from '../../shared/base/errors.ts';
@@ -15,6 +16,7 @@ import { plans } from '../gate/plans.ts';
 import { monitorKey } from '../gate/records.ts';
 import { groupChoices, requireGroups } from '../groups/queries.ts';
 import { newestPings } from '../heartbeats/queries.ts';
+import { epochOf } from '../maintenance/zones.ts';
 import { monitorMutes } from '../notifications/mute-queries.ts';
 import { checkersOf, placesAmong, placesOf } from '../probes/places.ts';
 import { yearSeries } from '../results/days.ts';
@@ -188,27 +190,69 @@ function uptimeJson(history: MonitorHistory, days: number, window: Interval) {
 const hour = 3_600;
 const day = 24 * hour;
 
-/** Enough points to fill a chart of a ping intake, and few enough for a phone. */
-const windows = {
-  '24h': { long_s: day, step_s: 300, source: 'raw' },
-  '7d': { long_s: 7 * day, step_s: hour, source: 'hourly' },
-  '30d': { long_s: 30 * day, step_s: 4 * hour, source: 'hourly' },
-  '1y': { long_s: 365 * day, step_s: day, source: 'hourly' },
-} as const;
+const windowLengths = { '24h': day, '7d': 7 * day, '30d': 30 * day, '1y': 365 * day } as const;
+
+/** Enough points to fill a chart of this length, and few enough for a phone. */
+const steps = [
+  { most_s: 5 * hour, step_s: 60, source: 'raw' },
+  { most_s: 10 * hour, step_s: 120, source: 'raw' },
+  { most_s: day, step_s: 300, source: 'raw' },
+  { most_s: 8 * day, step_s: hour, source: 'hourly' },
+  { most_s: 40 * day, step_s: 4 * hour, source: 'hourly' },
+] as const;
+const longestStep = { step_s: day, source: 'hourly' } as const;
+
+type Asked = Pick<InputOf<typeof resultsApi.getMonitorResults>, 'window' | 'from' | 'until'>;
+
+/**
+ * The stretch that was asked for, in whole steps, so that a point is the same from one reading to
+ * the next; the last one may still be filling.
+ */
+function stretchOf({ window, from, until }: Asked, zone: string, now: number) {
+  const end = Math.min(until === null ? now : epochOf(until, zone), now);
+  const begin = from === null ? end - windowLengths[window] * 1_000 : epochOf(from, zone);
+  const long_s = Math.min(Math.max(60, (end - begin) / 1_000), 366 * day);
+  const { step_s, source } = steps.find(({ most_s }) => long_s <= most_s) ?? longestStep;
+  const step = step_s * 1_000;
+  const to = Math.ceil(end / step) * step;
+  // From its end where nobody said where it begins: so a window is always as long.
+  const first = from === null ? to - windowLengths[window] * 1_000 : end - long_s * 1_000;
+  return { from: Math.floor(first / step) * step, to, step_s, source };
+}
+
+function inHours({ from, to }: Interval) {
+  const long = hour * 1_000;
+  return { from: Math.floor(from / long) * long, to: Math.ceil(to / long) * long, step_s: hour };
+}
 
 export const getMonitorResults = handle(resultsApi.getMonitorResults)(
-  async ({ sql, organisation, now, with: { results } }, { monitor_id: id, window }) => {
+  async ({ sql, organisation, now, with: { results } }, { monitor_id: id, ...asked }) => {
     const monitor = await monitorKey(sql, organisation.id, id);
-    const { long_s, step_s, source } = windows[window];
-    // Whole steps, so that a point is the same from one reading to the next; the last one is still
-    // filling.
-    const to = Math.ceil(now / (step_s * 1_000)) * step_s * 1_000;
-    const from = to - long_s * 1_000;
-    const read = source === 'raw' ? rawSeries : yearSeries;
-    const [{ rows, whole, places: summaries }, deploys] = await Promise.all([
-      read(sql, results, monitor, { from, to }, step_s),
-      deploysWithin(sql, organisation.id, id, { from, to }),
-    ]);
+    const read = async (stretch: ReturnType<typeof stretchOf>) => ({
+      ...stretch,
+      ...(await (stretch.source === 'raw' ? rawSeries : yearSeries)(
+        sql,
+        results,
+        monitor,
+        stretch,
+        stretch.step_s,
+      )),
+    });
+    const wanted = stretchOf(asked, organisation.time_zone, now);
+    const found = await read(wanted);
+    // Single checks are kept for days, what they add up to for longer.
+    const isOld =
+      wanted.source === 'raw' && found.rows.length === 0 && wanted.to < now - day * 1_000;
+    const {
+      from,
+      to,
+      step_s,
+      source,
+      rows,
+      whole,
+      places: summaries,
+    } = isOld ? await read({ ...inHours(wanted), source: 'hourly' }) : found;
+    const deploys = await deploysWithin(sql, organisation.id, id, { from, to });
     const pointOf = ({ slot, ok, failed, unknown, ...times }: SeriesRow) => ({
       at: from + slot * step_s * 1_000,
       ok,

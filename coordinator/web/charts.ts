@@ -34,18 +34,48 @@ export function linePath(
   gap: number,
 ): string {
   let path = '';
-  let last: number | undefined;
+  let last: { readonly at: number; readonly x: number; readonly y: number } | undefined;
   let alone = false;
   for (const { at, value } of points) {
     if (value === null) continue;
-    const place = `${x(at).toFixed(1)} ${y(value).toFixed(1)}`;
-    const goesOn = last !== undefined && at - last <= gap;
+    const [right, down] = [tenth(x(at)), tenth(y(value))];
+    const goesOn = last !== undefined && at - last.at <= gap;
     if (!goesOn && alone) path += 'h1';
-    path += `${goesOn ? 'L' : 'M'}${place}`;
+    // Steps repeat themselves, which places do not: compressed, that is half.
+    path +=
+      goesOn && last !== undefined
+        ? `l${tenth(right - last.x)} ${tenth(down - last.y)}`
+        : `M${right} ${down}`;
     alone = !goesOn;
-    last = at;
+    last = { at, x: right, y: down };
   }
   return alone ? `${path}h1` : path;
+}
+
+function tenth(value: number): number {
+  return Math.round(value * 10) / 10;
+}
+
+/** What lies below such a line, in whole units: it is a shade, and as long as the line. */
+export function areaPath(
+  points: readonly Point[],
+  x: (at: number) => number,
+  y: (value: number) => number,
+  gap: number,
+): string {
+  const floor = y(0);
+  let path = '';
+  let last: { readonly at: number; readonly x: number; readonly y: number } | undefined;
+  for (const { at, value } of points) {
+    if (value === null) continue;
+    const [right, down] = [Math.round(x(at)), Math.round(y(value))];
+    path +=
+      last !== undefined && at - last.at <= gap
+        ? `l${right - last.x} ${down - last.y}`
+        : `${last === undefined ? '' : `V${floor}z`}M${right} ${floor}V${down}`;
+    last = { at, x: right, y: down };
+  }
+  return last === undefined ? '' : `${path}V${floor}z`;
 }
 
 export type LaneSample = {

@@ -82,10 +82,17 @@ export const getMonitorResults = operation({
   description:
     'A point for each step that has results. `24h` is read from raw results and has ' +
     'percentiles and phases; longer windows are read from hours and days, and have percentiles ' +
-    'of the days that were summarized with them.',
+    'of the days that were summarized with them. `from` and `until` choose another stretch, and ' +
+    'the shorter it is, the finer are its steps.',
   params: { monitor_id: uuid() },
   query: {
     window: optional(literal(resultWindows, { description: 'How far back the series go.' }), '24h'),
+    from: maybe(moment(written), {
+      description: 'Where the series begin, instead of `window`. At most 366 days before its end.',
+    }),
+    until: maybe(moment(written), {
+      description: 'Where the series end. Without `from` the `window` before it. Default: now.',
+    }),
   },
   response: object('ResultSeriesOut', {
     monitor: uuid({ example: exampleIds.monitor }),

@@ -76,6 +76,42 @@ describeInBrowser('the response chart', (browser) => {
     await tab.close();
   });
 
+  test('shows a shorter stretch where one drags over it, in an address of its own', async () => {
+    const tab = await openAs(browser(), web, `/monitors/${demo.idOf('Checkout')}`, 'viewer');
+    const { page } = tab;
+    const plot = page.locator('[data-chart]').first();
+    const ends = async () =>
+      Promise.all(
+        ['data-from', 'data-to'].map(async (name) => Number(await plot.getAttribute(name))),
+      );
+    const [from = 0, to = 0] = await ends();
+    const box = await plot.boundingBox();
+    if (box === null) throw new Error('the chart is not shown');
+    await page.mouse.move(box.x + box.width * 0.5, box.y + 100);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * 0.75, box.y + 100);
+    expect(await plot.locator('b').isVisible()).toBe(true);
+    await page.mouse.up();
+    await page.waitForURL(/from=.*until=/);
+    const [begin = 0, end = 0] = await ends();
+    // Six hours of twenty-four, and a step that is as much finer.
+    expect(Math.abs(begin - (from + to) / 2)).toBeLessThan(10 * 60_000);
+    expect(Math.abs(end - begin - (to - from) / 4)).toBeLessThan(10 * 60_000);
+    expect(await plot.getAttribute('data-step')).toBe('120000');
+    await plot.press('End');
+    await plot.press('Enter');
+    await page.waitForURL((url) => Date.parse(url.searchParams.get('from') ?? '') > begin);
+    await page.goBack();
+    expect(await ends()).toEqual([begin, end]);
+    await page.getByRole('link', { name: 'Week before' }).click();
+    await page.waitForURL(/from=.*compare=week/);
+    await page.getByRole('link', { name: 'Zoom out' }).click();
+    await page.waitForURL((url) => !url.searchParams.has('from'));
+    expect(await ends()).toEqual([from, to]);
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
   test('chooses what it shows by the address, and is a table without scripts', async () => {
     const tab = await openAs(browser(), web, `/monitors/${demo.idOf('Checkout')}`, 'viewer', {
       scripts: false,

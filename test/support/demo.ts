@@ -285,7 +285,7 @@ export type Demo = {
 /** Into an organisation that has nothing yet. `now`: what the pages take for now. */
 export const seedDemo = async (sql: Sql, organisation: string, now: number): Promise<Demo> => {
   const at = (ago: number): string => new Date(now - ago).toISOString();
-  await makeResultDays(sql, now - 2 * day, now + day);
+  await makeResultDays(sql, now - 32 * day, now + day);
   const broke = now - 6 * minute - 12 * second;
 
   const probes = [
@@ -397,8 +397,12 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
       for (let back = 24 * 12; back >= 1; back -= 1) {
         const hours = Math.ceil(back / 12);
         const ago = (now % hour) + back * 5 * minute - place * second;
-        see(ago, far * (1 + wave(index + place * 7, 24 - hours)));
+        see(ago, far * (1 + wave(index + place * 7, 24 - hours)), type === 'https');
       }
+      // One monitor has a month, with percentiles.
+      if (name === 'Search API')
+        for (let back = 31 * 24 * 4; back > 24 * 4; back -= 1)
+          see(back * 15 * minute, far * (1 + wave(place * 7 + (back % 4), Math.ceil(back / 24))));
       if (paused === undefined)
         for (let back = 0; back < 12; back += 1)
           see(

@@ -27,7 +27,7 @@ import {
   stateMark,
   states,
 } from '../../web/elements.ts';
-import { type Html, html, icon, type Part, query } from '../../web/html.ts';
+import { type Html, html, icon, type Part, query, safeUrl } from '../../web/html.ts';
 import { markdown } from '../../web/markdown.ts';
 import { menu, menuButton, menuLink } from '../../web/menu.ts';
 import { forMembers, type MembersRequest, type PageAnswer, show } from '../../web/page.ts';
@@ -45,6 +45,7 @@ import {
   responseTable,
   valueLabel,
   valuesOf,
+  weekMs,
 } from './response-chart.ts';
 import { changedMeaning, checkedFrom, settingsList, unknownKeysNotice } from './settings.ts';
 
@@ -58,6 +59,11 @@ export function everyText(interval_s: number): string {
 type Status = OutputOf<typeof getMonitorStatus>;
 
 const dayChoices = [1, 7, 30, 90, 365];
+/** A monitor as young as this is drawn from its first check on, in the finest steps. */
+const youngMs = 5 * 3_600_000;
+/** A longer stretch is not compared with the one a week before it. */
+const mostComparedMs = 8 * 86_400_000;
+
 const windowDays = { '24h': 1, '7d': 7, '30d': 30, '1y': 365 } as const;
 
 export const monitor = forMembers.get('/monitors/:monitor_id', answer);
@@ -67,17 +73,33 @@ async function answer(request: MembersRequest): Promise<PageAnswer> {
   const monitor_id = path.monitor_id;
   const window = resultWindows.find((each) => each === asked.window) ?? '24h';
   const days = dayChoices.find((each) => String(each) === asked.days) ?? 30;
+  const zoom = zoomOf(asked, now);
+  const monitor = await ask(getMonitor, { monitor_id });
   const log = ask(getMonitorLedger, { monitor_id, days });
-  const [monitor, status, ledger, marks, results, { items }, told, certificates, domains] =
+  const created = Date.parse(monitor.created_at);
+  const stretch =
+    zoom ?? (window === '24h' && now - created < youngMs ? { from: created, until: now } : null);
+  const long = stretch === null ? windowDays[window] * 86_400_000 : stretch.until - stretch.from;
+  const mayCompare = long <= mostComparedMs && now - created > weekMs;
+  const isCompared = mayCompare && asked.compare === 'week';
+  const [status, ledger, marks, results, before, { items }, told, certificates, domains] =
     await Promise.all([
-      ask(getMonitor, { monitor_id }),
       ask(getMonitorStatus, { monitor_id, days }),
       log,
       // A log as long as the chart has all that the chart marks.
-      windowDays[window] > days
-        ? ask(getMonitorLedger, { monitor_id, days: windowDays[window] })
+      marksDays(now, zoom, window) > days
+        ? ask(getMonitorLedger, { monitor_id, days: marksDays(now, zoom, window) })
         : log,
-      ask(getMonitorResults, { monitor_id, window }),
+      ask(getMonitorResults, { monitor_id, window, ...momentsOf(stretch) }),
+      isCompared
+        ? ask(getMonitorResults, {
+            monitor_id,
+            ...momentsOf({
+              from: (stretch?.from ?? now - long) - weekMs,
+              until: (stretch?.until ?? now) - weekMs,
+            }),
+          })
+        : null,
       ask(listIncidents, { monitor: monitor_id, days, limit: 20 }),
       ask(listNotified, { monitor_id }),
       ask(listCertificates, { monitor: monitor_id }),
@@ -91,11 +113,20 @@ async function answer(request: MembersRequest): Promise<PageAnswer> {
       ])
     : [[], undefined];
   const address_ = (changed: Readonly<Record<string, string>>) =>
-    `/monitors/${monitor.id}${query({ window, days, value, address: asked.address, ...changed })}`;
+    `/monitors/${monitor.id}${query({
+      window,
+      days,
+      value,
+      ...(zoom && { from: asked.from, until: asked.until }),
+      ...(isCompared && { compare: 'week' }),
+      address: asked.address,
+      ...changed,
+    })}`;
   const begins = status.status.charAt(0).toUpperCase() + status.status.slice(1);
   const shownValues = valuesOf(results);
   const value = shownValues.find((each) => each === asked.value) ?? shownValues[0] ?? 'mean';
-  const chart = responseChart(results, marks, times, value);
+  const { interval_s } = monitor;
+  const chart = responseChart({ results, before, ledger: marks, times, value, interval_s });
   const phases = phaseChart(results, times);
   const chartPart = html`
     <section class="card">
@@ -112,15 +143,35 @@ async function answer(request: MembersRequest): Promise<PageAnswer> {
             })),
           )
         }
+        ${
+          mayCompare &&
+          chips('Comparison', [
+            {
+              href: address_({ compare: isCompared ? '' : 'week' }),
+              label: 'Week before',
+              current: isCompared,
+            },
+          ])
+        }
         ${chips(
           'Time range of the chart',
           resultWindows.map((each) => ({
-            href: address_({ window: each }),
+            href: address_({ window: each, from: '', until: '' }),
             label: daysText(windowDays[each]),
-            current: each === window,
+            current: zoom === null && each === window,
           })),
         )}
       </div>
+      ${
+        zoom !== null &&
+        html`
+          <p class="soft">
+            ${times.span(zoom.from, zoom.until)}. <a href="${safeUrl(address_({ from: '', until: '' }))}">
+              Zoom out
+            </a>
+          </p>
+        `
+      }
       ${
         chart === null
           ? html`<p class="nothing">No passing checks in this time.</p>`
@@ -231,6 +282,29 @@ async function answer(request: MembersRequest): Promise<PageAnswer> {
       </div>
     `,
   });
+}
+
+/** The stretch that an address names. */
+function zoomOf(asked: MembersRequest['query'], now: number): Zoom | null {
+  const [from, until] = [asked.from, asked.until].map((text) => Date.parse(text ?? ''));
+  return from !== undefined && until !== undefined && from < until && from < now
+    ? { from, until }
+    : null;
+}
+
+type Zoom = { readonly from: number; readonly until: number };
+
+function momentsOf(zoom: Zoom | null): { readonly from?: string; readonly until?: string } {
+  return zoom === null
+    ? {}
+    : { from: new Date(zoom.from).toISOString(), until: new Date(zoom.until).toISOString() };
+}
+
+/** Days of the log that has all that a chart marks. */
+function marksDays(now: number, zoom: Zoom | null, window: keyof typeof windowDays): number {
+  return zoom === null
+    ? windowDays[window]
+    : Math.min(365, Math.ceil((now - zoom.from) / 86_400_000));
 }
 
 function sentenceOf({ name, type }: Monitor, { status, since }: Status, now: number): string {

@@ -1,7 +1,13 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import type { getMonitorResults } from '../../../shared/api/results.ts';
 import { briefDuration, durationText } from '../../../shared/base/time.ts';
-import { axisOf, linePath, momentsBetween } from '../../web/charts.ts';
+import {
+  areaPath,
+  axisOf,
+  type Point as LinePoint,
+  linePath,
+  momentsBetween,
+} from '../../web/charts.ts';
 import { byContinent, countText, lineClass, msText, shortName } from '../../web/elements.ts';
 import { type Html, html, joined } from '../../web/html.ts';
 import type { Times } from '../../web/times.ts';
@@ -28,6 +34,18 @@ const values = {
 } as const;
 
 export type ChartValue = keyof typeof values;
+
+/** What a chart is drawn from, and how. */
+export type Drawing = {
+  readonly results: Results;
+  /** The same stretch a week before, where it is compared. */
+  readonly before?: Results | null;
+  readonly ledger: Pick<Ledger, 'stretches'>;
+  readonly times: Times;
+  readonly value: ChartValue;
+  /** Between two checks. */
+  readonly interval_s: number;
+};
 
 /** The values that these results have, the first of which is shown unless another was chosen. */
 export function valuesOf({ series }: Results): readonly ChartValue[] {
@@ -72,19 +90,52 @@ function figureOf({ points, percentiles }: Series, value: ChartValue): number | 
 }
 
 /** Lines differ by dashes as well as by colour. Null where nothing passed. */
-export function responseChart(
-  results: Results,
-  ledger: Pick<Ledger, 'stretches'>,
-  times: Times,
-  value: ChartValue,
-): Html | null {
+export function responseChart({
+  results,
+  before = null,
+  ledger,
+  times,
+  value,
+  interval_s,
+}: Drawing): Html | null {
   const { of, label } = values[value];
   const series = results.series.toSorted(inOrder);
   const drawn = series.flatMap(({ points }) => points.flatMap((point) => of(point) ?? []));
   if (drawn.length === 0) return null;
   const scale = scaleOf(results);
-  const { axis, y, real } = heightsOf(drawn);
-  const gap = results.step_s * 1_000 * 3.5 * Math.max(1, series.length);
+  const earlier = before?.series.toSorted(inOrder) ?? [];
+  const compared = earlier.flatMap(({ points }) => points.flatMap((point) => of(point) ?? []));
+  // Behind medians, how slow the slow ones are.
+  const high = value === 'p50' ? values.p95.of : null;
+  const highs = series.flatMap(({ points }) => points.flatMap((point) => high?.(point) ?? []));
+  const { axis, y, real } = heightsOf([...drawn, ...compared, ...highs]);
+  const gapOf = ({ step_s }: Results) =>
+    Math.max(step_s, interval_s) * 1_000 * 3.5 * Math.max(1, series.length);
+  const gap = gapOf(results);
+  const pointsOf = ({ points }: Series, ofPoint: (point: Point) => number | null, later = 0) =>
+    points.map((point) => ({ at: Date.parse(point.at) + later, value: ofPoint(point) }));
+  const coarse = coarseStep(results);
+  const areas =
+    high === null
+      ? []
+      : series.map(
+          (each) =>
+            html`
+              <path
+                class="area ${classOf(each)}"
+                d="${areaPath(highestOf(pointsOf(each, high), coarse), scale.x, y, gap + coarse)}"
+              ></path>
+            `,
+        );
+  const past = earlier.map(
+    (each) =>
+      html`
+        <path
+          class="line past ${classOf(each)}"
+          d="${linePath(pointsOf(each, of, weekMs), scale.x, y, gapOf(before ?? results))}"
+        ></path>
+      `,
+  );
   const figures = series.map((each) => `${nameOf(each)} ${msText(figureOf(each, value))}`);
   const over = ({ points }: Series): string =>
     points
@@ -100,27 +151,65 @@ export function responseChart(
           class="line ${classOf(each)}"
           data-name="${nameOf(each)}"
           data-over="${over(each)}"
-          d="${linePath(
-            each.points.map((point) => ({ at: Date.parse(point.at), value: of(point) })),
-            scale.x,
-            y,
-            gap,
-          )}"
+          d="${linePath(pointsOf(each, of), scale.x, y, gap)}"
         ></path>
       `,
   );
   return html`
-    ${legend(series, value)}
+    ${legend(series, value, { hasArea: highs.length > 0, hasPast: compared.length > 0 })}
     ${plot({
-      results,
+      step: results.step_s * 1_000,
       scale,
       axis,
       times,
       label: `Response time, ${label}: ${figures.join(', ')}`,
-      drawn: html`${bands(ledger, scale, times)}${lines}${deployLines(results, scale, times)}`,
+      ends: endsOf(series, of, y),
+      drawn: html`${bands(ledger, scale, times)}${areas}${past}${lines}${deployLines(results, scale, times)}`,
     })}
     ${deployList(results, times)}
   `;
+}
+
+export const weekMs = 7 * 86_400_000;
+
+/** A shade, and a stack of columns, says as much with fewer of them, and weighs a third. */
+const mostColumns = 72;
+
+/** Milliseconds of so many whole steps that few columns fill the chart. */
+function coarseStep(results: Results): number {
+  const [from, to] = spanOf(results);
+  const step = results.step_s * 1_000;
+  return step * Math.ceil((to - from) / step / mostColumns);
+}
+
+/** The highest value of each stretch of that length. */
+function highestOf(points: readonly LinePoint[], long: number): readonly LinePoint[] {
+  return [...Map.groupBy(points, ({ at }) => Math.floor(at / long))].flatMap(([, same]) => {
+    const values = same.flatMap(({ value }) => value ?? []);
+    return values.length === 0 ? [] : [{ at: same[0]?.at ?? 0, value: Math.max(...values) }];
+  });
+}
+
+type End = { readonly name: string; readonly lineClass: string; readonly y: number };
+
+/** Beside each line its name, no two of them over each other. */
+function endsOf(
+  series: readonly Series[],
+  of: (point: Point) => number | null,
+  y: (ms: number) => number,
+): readonly End[] {
+  const ends: End[] = series
+    .flatMap((each) => {
+      const last = each.points.findLast((point) => of(point) !== null);
+      const ms = last && of(last);
+      return ms == null ? [] : [{ name: nameOf(each), lineClass: classOf(each), y: y(ms) }];
+    })
+    .toSorted((one, other) => one.y - other.y);
+  const placed: End[] = [];
+  for (const end of ends)
+    placed.push({ ...end, y: Math.max(end.y, (placed.at(-1)?.y ?? -16) + 16) });
+  const over = Math.max(0, (placed.at(-1)?.y ?? 0) - height);
+  return placed.map((end) => ({ ...end, y: end.y - over }));
 }
 
 /** Continents first, then private places. */
@@ -173,18 +262,22 @@ const phases = [
 
 /** Where the time of a check goes: null for checks without phases, and where only hours are kept. */
 export function phaseChart(results: Results, times: Times): Html | null {
-  const stacks = stacksOf(results);
+  const coarse = coarseStep(results);
+  const stacks = stacksOf(results, coarse);
   if (stacks.length === 0) return null;
   const scale = scaleOf(results);
   const { axis, y, real } = heightsOf(stacks.map(({ sums }) => sums.at(-1) ?? 0));
-  const step = ((results.step_s * 1_000 * width) / (scale.to - scale.from)).toFixed(1);
-  /** A column for each step above `least`, from the phases below to this one. */
+  const step = (coarse * width) / (scale.to - scale.from);
+  /**
+   * A column for each step above `least`, from the phases below to this one: a stroke as wide as a
+   * step.
+   */
   const columns = (phase: number, to: (ms: number) => number, least: number): string =>
     stacks
       .map(({ at, sums }) => {
         const [low, high] = [sums[phase - 1] ?? 0, sums[phase] ?? 0];
         return high > Math.max(low, least)
-          ? `M${scale.x(at).toFixed(1)} ${to(high).toFixed(1)}h${step}v${(to(low) - to(high)).toFixed(1)}h-${step}z`
+          ? `M${scale.x(at).toFixed(1)} ${to(high).toFixed(1)}v${(to(low) - to(high)).toFixed(1)}`
           : '';
       })
       .join('');
@@ -204,7 +297,7 @@ export function phaseChart(results: Results, times: Times): Html | null {
       )}
     </ul>
     ${plot({
-      results,
+      step: coarse,
       scale,
       axis,
       times,
@@ -216,6 +309,8 @@ export function phaseChart(results: Results, times: Times): Html | null {
           html`
             <path
               class="phase-${key}"
+              stroke-width="${step.toFixed(1)}"
+              transform="translate(${(step / 2).toFixed(1)})"
               data-name="${label}"
               data-over="${columns(at, real, axis.top)}"
               d="${columns(at, y, 0)}"
@@ -229,10 +324,14 @@ export function phaseChart(results: Results, times: Times): Html | null {
 /** The five phases of one step, each with those below it. */
 type Stack = { readonly at: number; readonly sums: readonly number[] };
 
-/** Means over all continents, by how many passes stand behind each. */
-function stacksOf({ series }: Results): readonly Stack[] {
-  const points = series.flatMap((each) => each.points).filter((point) => point.phases !== null);
-  return [...Map.groupBy(points, ({ at }) => at)]
+/** Means over all continents, by how many passes stand behind each, for each stretch so long. */
+function stacksOf(results: Results, long = results.step_s * 1_000): readonly Stack[] {
+  const points = results.series
+    .flatMap((each) => each.points)
+    .filter((point) => point.phases !== null);
+  const [from] = spanOf(results);
+  const begin = ({ at }: Point) => from + Math.floor((Date.parse(at) - from) / long) * long;
+  return [...Map.groupBy(points, begin)]
     .map(([at, same]) => {
       const passes = same.reduce((sum, { ok }) => sum + ok, 0);
       const mean = (of: (point: Point) => number | null | undefined): number =>
@@ -248,7 +347,7 @@ function stacksOf({ series }: Results): readonly Stack[] {
         mean(({ phases: p }) => p?.total_ms),
       );
       return {
-        at: Date.parse(at),
+        at,
         sums: [dns, dns + tcp, dns + tcp + tls, dns + tcp + tls + wait, total],
       };
     })
@@ -263,11 +362,14 @@ function phaseMean(stacks: readonly Stack[], phase: number): number | null {
 }
 
 type Plot = {
-  readonly results: Results;
+  /** Of an arrow key. */
+  readonly step: number;
   readonly scale: Scale;
   readonly axis: Heights['axis'];
   readonly times: Times;
   readonly label: string;
+  /** What stands at the ends of its lines. */
+  readonly ends?: readonly End[];
   readonly drawn: Html | readonly Html[];
 };
 
@@ -275,7 +377,7 @@ type Plot = {
  * A drawing between its axes. `data-…` is what the script needs to say what stands under the
  * pointer; it draws the crosshair into the last two elements.
  */
-function plot({ results, scale, axis, times, label, drawn }: Plot): Html {
+function plot({ step, scale, axis, times, label, ends = [], drawn }: Plot): Html {
   const { from, to } = scale;
   return html`
     <div class="chart">
@@ -291,7 +393,7 @@ function plot({ results, scale, axis, times, label, drawn }: Plot): Html {
         data-from="${from}"
         data-to="${to}"
         data-top="${axis.top}"
-        data-step="${results.step_s * 1_000}"
+        data-step="${step}"
         data-zone="${times.zone}"
       >
         <svg
@@ -308,9 +410,18 @@ function plot({ results, scale, axis, times, label, drawn }: Plot): Html {
           ></path>
           ${drawn}
         </svg>
+        <b hidden></b>
         <i hidden></i>
         <output hidden></output>
       </div>
+      ${
+        ends.length > 0 &&
+        html`
+          <svg class="chart-ends" aria-hidden="true">
+            ${ends.map(({ name, lineClass: of, y }) => html`<text class="${of}" y="${y.toFixed(0)}" dy=".35em">${name}</text>`)}
+          </svg>
+        `
+      }
       <ul class="chart-x" aria-hidden="true">
         ${axisTimes(momentsBetween(from, to, 5), times).map((words) => html`<li>${words}</li>`)}
       </ul>
@@ -333,7 +444,11 @@ function axisTimes(moments: readonly number[], times: Times): readonly string[] 
   });
 }
 
-function legend(series: readonly Series[], value: ChartValue): Html {
+function legend(
+  series: readonly Series[],
+  value: ChartValue,
+  { hasArea, hasPast }: { readonly hasArea: boolean; readonly hasPast: boolean },
+): Html {
   return html`
     <ul class="row chart-legend">
       <li class="softer">${valueLabel(value)}</li>
@@ -347,6 +462,8 @@ function legend(series: readonly Series[], value: ChartValue): Html {
             </li>
           `,
       )}
+      ${hasArea && html`<li class="softer">Shaded up to p95</li>`}
+      ${hasPast && html`<li class="softer">Faint: the week before</li>`}
     </ul>
   `;
 }
@@ -418,7 +535,7 @@ function deployList({ deploys }: Results, times: Times): Html | null {
     `;
 }
 
-const maxRows = 32;
+const maxRows = 16;
 
 /** Both charts in numbers, with as many rows as a person reads. */
 export function responseTable(results: Results, times: Times, value: ChartValue): Html {

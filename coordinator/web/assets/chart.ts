@@ -2,7 +2,8 @@
  * A crosshair over charts: the time under the pointer, and the value of every line there. It reads
  * what is drawn, so that a page carries its values once. Loaded on pages with charts alone.
  *
- * The arrow keys move it too: `Home` and `End` lead to the ends.
+ * The arrow keys move it too: `Home` and `End` lead to the ends. Dragging over a chart, or `Enter` at
+ * the crosshair, leads to the address of a shorter stretch.
  */
 
 type Value = { readonly name: string; readonly ms: number };
@@ -14,18 +15,20 @@ const [width, height] = [1_000, 240];
 /** The values of each drawn line (or of each column of a stack) at the step nearest to `x`. */
 const readingAt = (plot: HTMLElement, wanted: number): Reading | undefined => {
   const top = Number(plot.dataset.top);
-  const lines = [...plot.querySelectorAll<SVGPathElement>('path[data-name]')].map((path) => ({
-    name: path.dataset.name ?? '',
+  const lines = [...plot.querySelectorAll<SVGPathElement>('path[data-name]')].map((path) => {
+    let [x, y] = [0, 0];
     // `data-over` has what is beyond the axis, as it would be drawn without an end: it comes first.
-    points: [
-      ...`${path.dataset.over}${path.getAttribute('d')}`.matchAll(
-        /[ML]([\d.]+) ([-\d.]+)(?:h[\d.]+v([\d.]+))?/g,
-      ),
-    ].map(([, x, y, high = height - Number(y)]) => ({
-      x: Number(x),
-      ms: (Number(high) / height) * top,
-    })),
-  }));
+    const steps = `${path.dataset.over}${path.getAttribute('d')}`.matchAll(
+      /([Ml])([-\d.]+) ([-\d.]+)(?:v([\d.]+))?/g,
+    );
+    const points = [...steps].map(([, by, right, down, high]) => {
+      const isStep = by === 'l';
+      x = Number(right) + (isStep ? x : 0);
+      y = Number(down) + (isStep ? y : 0);
+      return { x, ms: (Number(high ?? height - y) / height) * top };
+    });
+    return { name: path.dataset.name ?? '', points };
+  });
   const xs = lines.flatMap(({ points }) => points.map(({ x }) => x));
   const x = xs.reduce<number | undefined>(
     (best, each) =>
@@ -77,11 +80,63 @@ const hide = (plot: HTMLElement): void => {
 const plotOf = ({ target }: Event): HTMLElement | null =>
   target instanceof Element ? target.closest<HTMLElement>('[data-chart]') : null;
 
+/** Where a pointer is, in the units of the drawing. */
+const placeIn = (plot: HTMLElement, { clientX }: PointerEvent): number => {
+  const { left, width: wide } = plot.getBoundingClientRect();
+  return Math.min(width, Math.max(0, ((clientX - left) / wide) * width));
+};
+
+/** Another address: it can be shared, and Back leads out again. */
+const zoom = (plot: HTMLElement, ends: readonly [number, number]): void => {
+  const [from, to] = [Number(plot.dataset.from), Number(plot.dataset.to)];
+  const at = (place: number): string =>
+    new Date(Math.round((from + (place / width) * (to - from)) / 1_000) * 1_000).toISOString();
+  const address = new URL(location.href);
+  address.searchParams.set('from', at(Math.min(...ends)));
+  address.searchParams.set('until', at(Math.max(...ends)));
+  location.assign(address);
+};
+
+let drag: { readonly plot: HTMLElement; readonly from: number } | undefined;
+
+/** A shorter way is a click. */
+const leastDrag = 15;
+
+const showDrag = (to: number | undefined): void => {
+  const shade = drag?.plot.querySelector<HTMLElement>('b');
+  if (!drag || !shade) return;
+  shade.hidden = to === undefined;
+  shade.style.insetInlineStart = `${Math.min(drag.from, to ?? 0) / (width / 100)}%`;
+  shade.style.inlineSize = `${Math.abs(drag.from - (to ?? 0)) / (width / 100)}%`;
+};
+
+const endDrag = (): void => {
+  showDrag(undefined);
+  drag = undefined;
+};
+
+document.addEventListener('pointerdown', (event) => {
+  const plot = plotOf(event);
+  // A finger scrolls.
+  if (!plot || event.button !== 0 || event.pointerType === 'touch') return;
+  drag = { plot, from: placeIn(plot, event) };
+  plot.setPointerCapture(event.pointerId);
+});
+
+document.addEventListener('pointerup', (event) => {
+  if (!drag) return;
+  const { plot, from } = drag;
+  const to = placeIn(plot, event);
+  endDrag();
+  if (Math.abs(to - from) >= leastDrag) zoom(plot, [from, to]);
+});
+
 document.addEventListener('pointermove', (event) => {
   const plot = plotOf(event);
   if (!plot) return;
-  const { left, width: wide } = plot.getBoundingClientRect();
-  show(plot, ((event.clientX - left) / wide) * width);
+  const place = placeIn(plot, event);
+  show(plot, place);
+  if (drag) showDrag(place);
 });
 
 document.addEventListener('pointerout', (event) => {
@@ -96,8 +151,13 @@ document.addEventListener('focusout', (event) => {
 });
 
 document.addEventListener('keydown', (event) => {
+  if (event.key === 'Escape') endDrag();
   const plot = plotOf(event);
   if (!plot) return;
+  if (event.key === 'Enter' && crosshair?.plot === plot) {
+    const begin = Math.min(Math.max(0, crosshair.x - width / 8), (width * 3) / 4);
+    zoom(plot, [begin, begin + width / 4]);
+  }
   const { from, to, step } = plot.dataset;
   const at = crosshair?.plot === plot ? crosshair.x : 0;
   const one = (Number(step) / (Number(to) - Number(from))) * width;

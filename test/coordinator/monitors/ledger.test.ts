@@ -135,6 +135,44 @@ describe('ledger', () => {
   });
 
   describe('the results of a monitor', () => {
+    test('of any stretch are in steps as fine as it is short, and in hours where checks are gone', async () => {
+      const id = await monitor();
+      await storeChecks(bench.sql, id, [{ probe: europe, at: now - 2 * hour, took_ms: 10 }]);
+      const asked = async (from: number | undefined, until?: number) => {
+        const answer = await bench.call(getMonitorResults, house.viewer, {
+          monitor_id: id,
+          ...(from !== undefined && { from: iso(from) }),
+          ...(until !== undefined && { until: iso(until) }),
+        });
+        const { step_s, source, series } = answer;
+        const long = Date.parse(answer.to) - Date.parse(answer.from);
+        return {
+          step_s,
+          source,
+          points: series[0]?.points.length ?? 0,
+          hours: Math.round(long / hour),
+        };
+      };
+      expect(await asked(now - 3 * hour)).toEqual({
+        step_s: 60,
+        source: 'raw',
+        points: 1,
+        hours: 3,
+      });
+      expect(await asked(now - 3 * day)).toMatchObject({
+        step_s: 3_600,
+        source: 'hourly',
+        points: 1,
+      });
+      expect(await asked(undefined, now - 7 * day)).toMatchObject({
+        step_s: 3_600,
+        source: 'hourly',
+      });
+      expect(await asked(now - 900 * day)).toMatchObject({ step_s: 86_400 });
+      // One that ends before it begins is as short as one can be.
+      expect(await asked(now, now - hour)).toMatchObject({ step_s: 60, points: 0, hours: 0 });
+    });
+
     test('of a day are in five-minute steps by continent, with percentiles of the passes', async () => {
       const id = await monitor();
       const at = Math.floor((now - hour) / 300_000) * 300_000;

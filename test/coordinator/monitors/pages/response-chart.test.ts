@@ -71,8 +71,16 @@ test('the table has the values that the chart shows, says which, and has the pha
   ]);
 });
 
-const drawnOf = (results: Results, value: 'p50' | 'p95' = 'p50'): string =>
-  String(responseChart(results, { stretches: [] }, timesIn('UTC', 0), value));
+const drawingOf = (results: Results, value: 'p50' | 'p95' = 'p50', before?: Results) =>
+  responseChart({
+    results,
+    value,
+    ledger: { stretches: [] },
+    times: timesIn('UTC', 0),
+    interval_s: 60,
+    ...(before && { before }),
+  });
+const drawnOf = (...given: Parameters<typeof drawingOf>): string => String(drawingOf(...given));
 
 test('the legend says what is drawn, and its figure', () => {
   const results = resultsOf([3, 1_200]);
@@ -107,7 +115,27 @@ test('the axis names the day wherever another begins, and the month of a year', 
 });
 
 test('nothing is drawn, and no axis, where nothing passed', () => {
-  expect(responseChart(resultsOf([0, null]), { stretches: [] }, timesIn('UTC', 0), 'p50')).toBe(
-    null,
-  );
+  expect(drawingOf(resultsOf([0, null]))).toBe(null);
+});
+
+test('the week before lies faintly under the same hours, and is named', () => {
+  const results = resultsOf([3, 1_200]);
+  const [asia] = results.series;
+  if (asia === undefined) throw new Error('there is no series');
+  const points = asia.points.map((point) => ({ ...point, at: '2026-11-13T00:00:00.000Z' }));
+  const drawn = drawnOf(results, 'p50', { ...results, series: [{ ...asia, points }] });
+  const [, past] = /class="line past line-asia"\s+d="([^"]*)"/.exec(drawn) ?? [];
+  expect(past).toBe(/data-name="Asia"\s+data-over=""\s+d="([^"]*)"/.exec(drawn)?.[1]);
+  expect(drawn).toContain('Faint: the week before');
+  expect(drawnOf(results)).not.toContain('week before');
+});
+
+test('lines that end at the same height have names beside each other', () => {
+  const results = resultsOf([3, 1_200]);
+  const [asia] = results.series;
+  if (asia === undefined) throw new Error('there is no series');
+  const drawn = drawnOf({ ...results, series: [asia, { ...asia, continent: 'Africa' }] });
+  const heights = [...drawn.matchAll(/<text[^>]* y="(\d+)"/g)].map(([, y]) => Number(y));
+  expect(heights).toHaveLength(2);
+  expect(Math.abs((heights[0] ?? 0) - (heights[1] ?? 0))).toBeGreaterThanOrEqual(16);
 });
