@@ -102,7 +102,7 @@ async function build(): Promise<Built> {
       push: address(/^push-(?!worker).*\.js$/),
       pushWorker: nameLike(/^push-worker-.*\.js$/),
       rules: address(/^rules-.*\.json$/),
-      font: address(/^inter-latin-wght-normal-.*\.woff2$/),
+      font: address(/^inter-basic-.*\.woff2$/),
     },
     files: new Map(all),
   };

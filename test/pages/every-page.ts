@@ -186,8 +186,8 @@ export const describeLooks = (
         ];
         expect.soft(faults).toEqual([]);
         const { count, bytes, script } = await fetching;
-        expect.soft(count).toBeLessThanOrEqual(7);
-        expect.soft(bytes).toBeLessThanOrEqual(75 * 1024);
+        expect.soft(count).toBeLessThanOrEqual(8);
+        expect.soft(bytes).toBeLessThanOrEqual(60 * 1024);
         expect.soft(script).toBeLessThanOrEqual(8 * 1024);
 
         expect.soft(await misledByEnter(wide)).toEqual([]);

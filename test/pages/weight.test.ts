@@ -24,12 +24,12 @@ describeInBrowser('with 204 monitors', (browser) => {
     ['the dashboard', '/'],
     ['the form of a monitor', '/monitors/new'],
   ])(
-    '%s costs at most 75 KB at the first visit and 8 KB at the next, and nothing in it moves',
+    '%s costs at most 60 KB at the first visit and 8 KB at the next, and nothing in it moves',
     async (_, path) => {
       const { page, fetched, close } = await openAs(browser(), web, path);
       await page.waitForLoadState('networkidle');
       const first = fetched.reduce((sum, { bytes }) => sum + bytes, 0);
-      expect(first).toBeLessThanOrEqual(75 * kilobyte);
+      expect(first).toBeLessThanOrEqual(60 * kilobyte);
       const shift = await page.evaluate(`new Promise((resolve) => {
         let sum = 0;
         new PerformanceObserver((list) => {
