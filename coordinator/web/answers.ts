@@ -26,7 +26,7 @@ import {
   type ShownPage,
   themeFrom,
   undoMark,
-  zoneFrom,
+  zoneOf,
 } from './page.ts';
 import { openerHeaders, securityHeaders, sendKept, sendSmall, sendStreamed } from './sending.ts';
 import { timesIn } from './times.ts';
@@ -216,7 +216,7 @@ function asked(
   signedIn: SignedIn | undefined,
 ): PageRequest {
   const { cookie: cookies } = request.headers;
-  const zone = zoneFrom(cookies) ?? signedIn?.caller?.organisation.time_zone ?? 'UTC';
+  const zone = zoneOf(cookies, signedIn);
   const now = web.clock.now();
   const purpose = `${request.headers['sec-purpose'] ?? ''} ${request.headers.purpose ?? ''}`;
   const isPrefetch = /prefetch|prerender|preview/.test(purpose);

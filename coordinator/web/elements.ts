@@ -242,13 +242,14 @@ const todaysNames = new Map([
   ['Pacific/Truk', 'Pacific/Chuuk'],
 ]);
 
-export const zones = [
-  'UTC',
-  ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC'),
-].map((zone) => ({
-  value: zone,
-  label: todaysNames.get(zone) ?? zone.replaceAll('_', ' '),
-}));
+/** Every zone, those that are likely first. */
+export function zoneChoices(...likely: readonly (string | undefined)[]) {
+  const first = likely.filter((zone) => zone !== undefined);
+  return [...new Set([...first, 'UTC', ...Intl.supportedValuesOf('timeZone')])].map((zone) => ({
+    value: zone,
+    label: todaysNames.get(zone) ?? zone.replaceAll('_', ' '),
+  }));
+}
 
 export type Heading = {
   /** The main heading of the page. */

@@ -6,7 +6,7 @@ import { hiddenField } from './forms.ts';
 import { type Html, html, type IconName, icon, safeUrl } from './html.ts';
 import { managedNotice } from './managed.ts';
 import { menu, menuLink, menuTitle } from './menu.ts';
-import { type PageRequest, type Section, type ShownPage, undoMark } from './page.ts';
+import { type PageRequest, type Section, type ShownPage, undoMark, usualZoneOf } from './page.ts';
 
 type Delivery = OutputOf<typeof showFrame>['delivery'];
 
@@ -451,10 +451,11 @@ function aboutLink({ request, signedIn }: Frame): Html | false {
   );
 }
 
-/** Time zone and theme. Only the browser knows the reader's own zone, so the script offers it. */
-function preferences({ request: { times, theme, address }, signedIn }: Frame): Html {
+/** Time zone and theme. Until the script has said the zone of the device, it offers it here. */
+function preferences({ request: { times, theme, address, cookies }, signedIn }: Frame): Html {
+  const usual = usualZoneOf(cookies, signedIn);
   const own = signedIn?.caller?.organisation.time_zone ?? 'UTC';
-  const zones = [...new Set([own, 'UTC', times.zone])];
+  const zones = [...new Set([usual, own, 'UTC', times.zone])];
   const light = (value: string, label: string) =>
     html`
       <button
@@ -477,7 +478,7 @@ function preferences({ request: { times, theme, address }, signedIn }: Frame): H
               <button
                 class="button button-quiet"
                 name="zone"
-                value="${zone === own ? '' : zone}"
+                value="${zone === usual ? '' : zone}"
                 aria-pressed="${times.zone === zone ? 'true' : 'false'}"
               >
                 ${zone}

@@ -1,4 +1,5 @@
 import type { InputOf, Operation, OutputOf } from '../../shared/api/operation.ts';
+import { deviceZoneName } from '../../shared/base/time.ts';
 import type { AnonymousCaller, Caller, SignedIn } from '../gate/caller.ts';
 import type { AccessRule } from '../gate/roles.ts';
 import { cookie, cookieOf } from './cookies.ts';
@@ -54,10 +55,25 @@ export type Theme = (typeof themes)[number] | undefined;
 
 const [zoneName, themeName] = ['zone', 'theme'];
 
-/** The chosen zone, if any. */
-export function zoneFrom(cookies: string | undefined): string | undefined {
-  const zone = cookieOf(cookies, zoneName);
+/** The zone in a cookie: by default the one that was chosen, if any. */
+function zoneFrom(cookies: string | undefined, name = zoneName): string | undefined {
+  const zone = cookieOf(cookies, name);
   return zone !== undefined && isZone(zone) ? zone : undefined;
+}
+
+/** Of the reader's device, once its script has said so. */
+export function deviceZoneFrom(cookies: string | undefined): string | undefined {
+  return zoneFrom(cookies, deviceZoneName);
+}
+
+/** The zone of a reader who chose none: that of the device, and else that of the organisation. */
+export function usualZoneOf(cookies: string | undefined, signedIn: SignedIn | undefined): string {
+  return deviceZoneFrom(cookies) ?? signedIn?.caller?.organisation.time_zone ?? 'UTC';
+}
+
+/** The zone of the times of a reader's pages. */
+export function zoneOf(cookies: string | undefined, signedIn: SignedIn | undefined): string {
+  return zoneFrom(cookies) ?? usualZoneOf(cookies, signedIn);
 }
 
 export function themeFrom(cookies: string | undefined): Theme {

@@ -107,3 +107,6 @@ export function retryAfter_s(
 function instantOf(date: string): number {
   return /^[A-Z][a-z]{2}, .* GMT$/.test(date) ? Date.parse(date) : Number.NaN;
 }
+
+/** The cookie in which the script of a page says the zone of the device. */
+export const deviceZoneName = 'device_zone';

@@ -7,7 +7,13 @@ import { InvalidInput } from '../../../shared/api/operation.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import { getChannelChoices } from '../../search/contract.ts';
-import { type Choices, chosenFields, heading, linkButton, zones } from '../../web/elements.ts';
+import {
+  type Choices,
+  chosenFields,
+  heading,
+  linkButton,
+  zoneChoices,
+} from '../../web/elements.ts';
 import type { Form } from '../../web/form-data.ts';
 import {
   boxId,
@@ -23,6 +29,7 @@ import {
 } from '../../web/forms.ts';
 import { type Html, html, icon, safeUrl } from '../../web/html.ts';
 import {
+  deviceZoneFrom,
   forMembers,
   type MembersRequest,
   type Page,
@@ -50,6 +57,8 @@ export type EditedWindow = {
   /** The window to change; without one, the form creates one. */
   readonly window: Window | undefined;
   readonly zone: string;
+  /** Of the reader's device, where it is known: the first choice. */
+  readonly deviceZone: string | undefined;
   /**
    * Where the form is posted. For a new window it keeps the query, which lists what was selected
    * when the form was opened.
@@ -144,7 +153,7 @@ function headOf({ window, choices }: EditedWindow): Html {
   });
 }
 
-function whenFields({ window, zone }: EditedWindow, state: FormState): Html {
+function whenFields({ window, zone, deviceZone }: EditedWindow, state: FormState): Html {
   return html`
     ${
       window === undefined &&
@@ -187,9 +196,7 @@ function whenFields({ window, zone }: EditedWindow, state: FormState): Html {
               label: 'Time zone',
               state,
               // Older names of a zone are not listed.
-              choices: zones.some(({ value }) => value === zone)
-                ? zones
-                : [{ value: zone, label: zone }, ...zones],
+              choices: zoneChoices(deviceZone, zone),
             })
           : html`<p class="field-help">Time zone: ${zone} (kept by this window)</p>`
       }
@@ -284,6 +291,7 @@ async function newSubject(request: MembersRequest): Promise<EditedWindow> {
     choices,
     window: undefined,
     zone: request.caller.organisation.time_zone,
+    deviceZone: deviceZoneFrom(request.cookies),
     action: address,
     tickedFirst,
   };
@@ -401,6 +409,7 @@ async function editSubject(
     shown,
     window,
     zone: window.time_zone,
+    deviceZone: deviceZoneFrom(request.cookies),
     action: `/maintenance/${window.id}/edit`,
     tickedFirst,
   };

@@ -7,7 +7,7 @@ import {
   heading,
   linkButton,
   notice,
-  zones,
+  zoneChoices,
 } from '../../web/elements.ts';
 import {
   boxId,
@@ -22,7 +22,7 @@ import {
   textField,
 } from '../../web/forms.ts';
 import { type Html, html, icon, type Part, safeUrl } from '../../web/html.ts';
-import { type MembersRequest, type PageAnswer, show } from '../../web/page.ts';
+import { deviceZoneFrom, type MembersRequest, type PageAnswer, show } from '../../web/page.ts';
 import type { tryChannel } from '../contract.ts';
 import { maxSpans, spanName, spansIn } from './input.ts';
 import { answerText, type Channel, delayText, type Kind, kindMark, mayManage } from './parts.ts';
@@ -125,7 +125,7 @@ export function formPage(
                 'Intervals double, up to once a day, until acknowledged.',
               )}
             </div>
-            ${hoursFields(state, zone)}
+            ${hoursFields(state, zone, request.cookies)}
             ${
               (channel !== undefined || state.form.value('warnings') !== undefined) &&
               html`
@@ -291,7 +291,7 @@ function secondsField(
   });
 }
 
-function hoursFields(state: FormState, zone: string): Html {
+function hoursFields(state: FormState, zone: string, cookies: string | undefined): Html {
   const filled = spansIn(state.form).length;
   const rows = Math.min(maxSpans, filled + 1);
   return html`
@@ -311,16 +311,16 @@ function hoursFields(state: FormState, zone: string): Html {
         }
       `,
     })}
-    ${textField({
+    ${selectField({
       name: 'hours.zone',
       label: 'Time zone',
       state,
-      autocomplete: 'off',
       required: false,
-      placeholder: zone,
-      list: 'zones',
+      choices: [
+        { value: '', label: `Of the organisation (${zone})` },
+        ...zoneChoices(deviceZoneFrom(cookies), state.form.value('hours.zone') || undefined),
+      ],
     })}
-    <datalist id="zones">${zones.map(({ value }) => html`<option value="${value}">`)}</datalist>
   `;
 }
 

@@ -5,7 +5,7 @@ import { beginExport, endOrganisation, readExport } from '../../offboarding/cont
 import { proofFirst } from '../../people/pages/parts.ts';
 import { confirm } from '../../web/confirm.ts';
 import { keepOrganisation } from '../../web/contract.ts';
-import { countText, heading, linkButton, zones } from '../../web/elements.ts';
+import { countText, heading, linkButton, zoneChoices } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import {
   type FormState,
@@ -16,6 +16,7 @@ import {
 } from '../../web/forms.ts';
 import { type Html, html, icon, type Part } from '../../web/html.ts';
 import {
+  deviceZoneFrom,
   forMembers,
   type MembersRequest,
   type PageAnswer,
@@ -258,7 +259,7 @@ export const editPages = forMembers.form('/organisation/edit', (request) => ({
   },
 }));
 
-function editForm({ caller }: MembersRequest, state: FormState): PageAnswer {
+function editForm({ caller, cookies }: MembersRequest, state: FormState): PageAnswer {
   return show({
     title: `Edit ${caller.organisation.name}`,
     place: 'organisation',
@@ -278,7 +279,7 @@ function editForm({ caller }: MembersRequest, state: FormState): PageAnswer {
         ${selectField({
           name: 'time_zone',
           label: 'Time zone',
-          choices: zones,
+          choices: zoneChoices(deviceZoneFrom(cookies)),
           help: 'Existing maintenance windows keep their own time zone.',
           state,
         })}

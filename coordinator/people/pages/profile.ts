@@ -1,11 +1,12 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { leaveOrganisation } from '../../organisations/contract.ts';
 import { confirm } from '../../web/confirm.ts';
-import { heading, linkButton, zones } from '../../web/elements.ts';
+import { heading, linkButton, zoneChoices } from '../../web/elements.ts';
 import { formOf, inputOf } from '../../web/form-data.ts';
 import { type FormState, formSummary, selectField, textField } from '../../web/forms.ts';
 import { type Html, html, icon, joined, type Part } from '../../web/html.ts';
 import {
+  deviceZoneFrom,
   forMembers,
   forPersons,
   type PageAnswer,
@@ -55,7 +56,7 @@ export const leavePages = forMembers.form('/members/leave', (request) => {
 
 export const newOrganisationPages = forPersons.form('/organisations/new', (request) => ({
   fresh: () => formOf({ time_zone: request.signedIn.caller?.organisation.time_zone ?? 'UTC' }),
-  shown: newOrganisationForm,
+  shown: (state) => newOrganisationForm(request.cookies, state),
   fields: ['name', 'time_zone'],
   act: async () => {
     const { form, askOwn } = request;
@@ -65,7 +66,7 @@ export const newOrganisationPages = forPersons.form('/organisations/new', (reque
   },
 }));
 
-function newOrganisationForm(state: FormState): PageAnswer {
+function newOrganisationForm(cookies: string | undefined, state: FormState): PageAnswer {
   return show({
     title: 'New organisation',
     status: state.status,
@@ -87,7 +88,7 @@ function newOrganisationForm(state: FormState): PageAnswer {
           help: 'Shown in invitations and alerts.',
           state,
         })}
-        ${selectField({ name: 'time_zone', label: 'Time zone', choices: zones, state })}
+        ${selectField({ name: 'time_zone', label: 'Time zone', choices: zoneChoices(deviceZoneFrom(cookies)), state })}
         <div class="actions">
           <button class="button button-main">Create organisation</button>
           ${linkButton('/organisations', 'Cancel')}

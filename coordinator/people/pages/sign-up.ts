@@ -1,6 +1,6 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
-import { linkButton, zones } from '../../web/elements.ts';
+import { linkButton, zoneChoices } from '../../web/elements.ts';
 import { formOf, inputOf } from '../../web/form-data.ts';
 import {
   type FormState,
@@ -13,6 +13,7 @@ import {
 import { type Html, html, icon, type Part } from '../../web/html.ts';
 import {
   type Ask,
+  deviceZoneFrom,
   forAnyone,
   forPersons,
   type PageAnswer,
@@ -201,7 +202,10 @@ function resetForm({ askAsVisitor, path }: PublicRequest, state: FormState): Pro
 }
 
 export const signUpPages = forAnyone.form('/sign-up', (request) => ({
-  fresh: () => (request.signedIn ? seeOther('/') : formOf({ time_zone: 'UTC' })),
+  fresh: () =>
+    request.signedIn
+      ? seeOther('/')
+      : formOf({ time_zone: deviceZoneFrom(request.cookies) ?? 'UTC' }),
   shown: (state) => page(request, state, state.form.value('invitation_secret')),
   fields: ['email', 'password', 'name', 'organisation', 'time_zone', 'invitation_secret'],
   act: async () => {
@@ -228,7 +232,7 @@ function joined({ organisation, role }: { organisation: string; role: string }):
 
 /** By an invitation, or openly where the sign-up policy allows it. */
 async function page(
-  { askAsVisitor }: PublicRequest,
+  { askAsVisitor, cookies }: PublicRequest,
   state: FormState,
   secret: string | undefined,
 ): Promise<PageAnswer> {
@@ -238,7 +242,7 @@ async function page(
       return invitationForm(state, secret, invitation);
     });
   const door = await askAsVisitor(showSignUpPolicy);
-  return door.sign_up === 'open' ? openForm(state) : closed();
+  return door.sign_up === 'open' ? openForm(cookies, state) : closed();
 }
 
 function invitationForm(
@@ -303,7 +307,7 @@ function nameField(state: FormState): Html {
   });
 }
 
-function openForm(state: FormState): PageAnswer {
+function openForm(cookies: string | undefined, state: FormState): PageAnswer {
   return entryPage(
     'Sign up',
     entryCard(
@@ -332,7 +336,7 @@ function openForm(state: FormState): PageAnswer {
           ${selectField({
             name: 'time_zone',
             label: 'Time zone',
-            choices: zones,
+            choices: zoneChoices(deviceZoneFrom(cookies)),
             help: 'For the times on pages and for recurring maintenance.',
             isOwnZone: true,
             state,

@@ -6,11 +6,11 @@ export type Formats = {
   readonly zone: string;
   /** `14:02`; with the day when that is not today. `datetime` holds the exact time for programs. */
   readonly moment: (at: number) => Html;
-  readonly momentText: (at: number) => string;
   /** `20:03–20:51 CET`; with the day when that is not today. */
-  readonly range: (from: number, to: number) => string;
+  readonly range: (from: number, to: number) => Html;
   /** `22 November 2026 at 14:02 CET`. */
   readonly whole: (at: number) => string;
+  readonly wholeTime: (at: number) => Html;
   readonly day: (at: number) => string;
   readonly shortDay: (at: number) => string;
   readonly month: (at: number) => string;
@@ -44,12 +44,16 @@ export function formatsOf(language: PageLanguage, zone: string, now: number): Fo
   };
   return {
     zone,
-    momentText,
     duration,
-    moment: (at) => html`<time datetime="${new Date(at).toISOString()}">${momentText(at)}</time>`,
-    range: (from, to) =>
-      (isToday(from) && isToday(to) ? kept.clock : kept.soon).formatRange(from, to),
+    moment: (at) => html`<time datetime="${iso(at)}">${momentText(at)}</time>`,
+    range: (from, to) => {
+      const format = isToday(from) && isToday(to) ? kept.clock : kept.soon;
+      return html`
+        <time datetime="${iso(from)}" data-to="${iso(to)}">${format.formatRange(from, to)}</time>
+      `;
+    },
     whole: (at) => kept.whole.format(at),
+    wholeTime: (at) => html`<time datetime="${iso(at)}" data-whole>${kept.whole.format(at)}</time>`,
     day: (at) => kept.day.format(at),
     shortDay: (at) => kept.shortDay.format(at),
     month: (at) => kept.month.format(at),
@@ -57,6 +61,10 @@ export function formatsOf(language: PageLanguage, zone: string, now: number): Fo
     milliseconds: (value) => kept.milliseconds.format(value),
     list: (names) => kept.list.format(names),
   };
+}
+
+function iso(at: number): string {
+  return new Date(at).toISOString();
 }
 
 type LocaleFormats = {

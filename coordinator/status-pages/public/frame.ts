@@ -1,6 +1,7 @@
 import { type Html, html, safeUrl } from '../../web/html.ts';
 import { type PageLanguage, pageLanguages } from '../model.ts';
 import { type Formats, formatsOf } from './formats.ts';
+import { around, localTimes } from './local-times.ts';
 import {
   type DayState,
   dayState,
@@ -196,7 +197,7 @@ type Document = {
   readonly kind?: string;
 };
 
-/** Any public document: no script, one style, nothing from elsewhere. */
+/** Any public document: one style, nothing from elsewhere. */
 export function documentOf({ language, title, style, head, body, kind = '' }: Document): string {
   return html`
     <!doctype html>
@@ -279,6 +280,7 @@ export function framed(
         title="${page.title}"
         href="${safeUrl(`${root}/feed.json`)}"
       >
+      ${localTimes(root, page.zone)}
     `,
     body: html`
       ${band(page.accent)}
@@ -286,7 +288,7 @@ export function framed(
       <main>
         ${
           view.isStale &&
-          html`<p class="stale" role="status">${words.stale(formats.whole(page.now))}</p>`
+          html`<p class="stale" role="status">${around(formats.wholeTime(page.now), words.stale)}</p>`
         }
         ${main}
       </main>
@@ -312,7 +314,10 @@ function footer(view: View, rest: string): Html {
         ${updates(view)}
         ${languages(view, rest)}
         <p>
-          ${words.timesIn(page.zone)} · ${words.asOf(formats.whole(page.now))} · <a
+          <span data-zone-name>${words.timesIn(page.zone)}</span> · ${around(
+            formats.wholeTime(page.now),
+            words.asOf,
+          )} · <a
             href="${safeUrl(pathOf(view, '/measured'))}"
           >
             ${words.measured}

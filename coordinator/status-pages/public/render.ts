@@ -11,6 +11,7 @@ import {
   stateShape,
   type View,
 } from './frame.ts';
+import { around } from './local-times.ts';
 import { type Body, bodyOf } from './sending.ts';
 import {
   dayState,
@@ -42,12 +43,9 @@ export function verdictBlock(view: View, only?: PublicIncident): Html {
   const shape = verdict.is === 'empty' ? 'pending' : verdict.is;
   const since =
     'since' in verdict && verdict.since !== null
-      ? words.sinceFor(
-          formats.momentText(verdict.since),
-          formats.duration(page.now - verdict.since),
-        )
+      ? sinceFor(verdict.since, view)
       : verdict.is === 'maintenance' && verdict.until !== null
-        ? words.until(formats.momentText(verdict.until))
+        ? around(formats.moment(verdict.until), words.until)
         : undefined;
   return html`
     <section class="verdict v-${shape}"${only !== undefined && html` id="i-${only.id}"`}>
@@ -59,6 +57,12 @@ export function verdictBlock(view: View, only?: PublicIncident): Html {
       </div>
     </section>
   `;
+}
+
+function sinceFor(at: number, { words, formats, page }: View): Html {
+  return around(formats.moment(at), (text) =>
+    words.sinceFor(text, formats.duration(page.now - at)),
+  );
 }
 
 /** What a report affects, and how much. */
@@ -101,16 +105,16 @@ function postList({ posts }: PublicIncident, { words, formats }: View): Html | f
 }
 
 export function incidentBlock(incident: PublicIncident, view: View, level: 2 | 3): Html {
-  const { words, formats, page } = view;
+  const { words, formats } = view;
   const { names, startedAt, resolvedAt, until, postMortem } = incident;
   const title = incident.title ?? words.incident(formats.list(names));
   const span =
     resolvedAt === null
       ? until === null
-        ? words.sinceFor(formats.momentText(startedAt), formats.duration(page.now - startedAt))
-        : words.until(formats.momentText(until))
-      : `${formats.range(startedAt, resolvedAt)}. ${
-          isTrouble(incident) ? words.incidentOver(formats.duration(resolvedAt - startedAt)) : ''
+        ? sinceFor(startedAt, view)
+        : around(formats.moment(until), words.until)
+      : html`${formats.range(startedAt, resolvedAt)}. ${
+          isTrouble(incident) && words.incidentOver(formats.duration(resolvedAt - startedAt))
         }`;
   return html`
     <article
@@ -233,13 +237,13 @@ function percentText({ formats }: View, value: number | null): string {
 }
 
 /** Of a service that is up: the state says nothing of it. */
-function slowLine({ slowSince }: PublicMonitor, { words, formats, page }: View): Html | false {
+function slowLine({ slowSince }: PublicMonitor, view: View): Html | false {
   return (
     slowSince !== null &&
     html`
     <p>
-      ${stateMark('degraded', words.slow)} <span class="soft">
-        ${words.sinceFor(formats.momentText(slowSince), formats.duration(page.now - slowSince))}
+      ${stateMark('degraded', view.words.slow)} <span class="soft">
+        ${sinceFor(slowSince, view)}
       </span>
     </p>
   `

@@ -7,6 +7,7 @@ import { cleared, entryCookie, entryName } from './access.ts';
 import { type DocumentRequest, type Rendered, shows } from './feeds.ts';
 import { awayPage, gonePage, type LockedWhy, lockedPage } from './forms.ts';
 import { viewOf } from './frame.ts';
+import { scriptBody, scriptName } from './local-times.ts';
 import type { CachedValue, Publishing, ReadPage } from './publishing.ts';
 import { styleBody, styleName } from './render.ts';
 import { type Body, bodyOf, type Here, hostOf, type Params, send, slugOf } from './sending.ts';
@@ -339,6 +340,18 @@ export function statusRoutes(
         kind: 'data',
         type: 'text/css; charset=utf-8',
         body: styleBody(),
+        isPublic: true,
+        headers: { 'cache-control': 'public, max-age=31536000, immutable' },
+      }),
+  );
+  app.get<{ Params: Params }>(
+    `/status/:slug/${scriptName}`,
+    { exposeHeadRoute: true },
+    async (request, reply) =>
+      send(request, reply, {
+        kind: 'data',
+        type: 'text/javascript; charset=utf-8',
+        body: scriptBody(),
         isPublic: true,
         headers: { 'cache-control': 'public, max-age=31536000, immutable' },
       }),

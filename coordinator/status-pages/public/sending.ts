@@ -37,8 +37,9 @@ export function bodyOf(text: string): Body {
   };
 }
 
-const common = "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'";
-/** Only our style and images; no script at all. */
+const common =
+  "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; base-uri 'none'";
+/** Only our style, images and script. */
 const policies = {
   page: `${common}; form-action 'self'; frame-ancestors 'none'`,
   /** The only document that other sites may embed in a frame. */

@@ -185,6 +185,18 @@ describe('a change', () => {
     expect(text).toMatch(/value="Asia\/Tokyo" aria-pressed="true"/);
   });
 
+  test('is the zone of the device where nobody chose one, which its script says', async () => {
+    const zonesOf = async (cookie: string) => {
+      const { text } = await web.get('/', { as: 'member', cookie });
+      return [...text.matchAll(/name="zone" value="([^"]*)" aria-pressed="true">([^<]*)</g)].map(
+        ([, value, zone]) => [value, zone],
+      );
+    };
+    expect(await zonesOf('device_zone=Asia/Tokyo')).toEqual([['', 'Asia/Tokyo']]);
+    expect(await zonesOf('device_zone=Asia/Tokyo; zone=UTC')).toEqual([['UTC', 'UTC']]);
+    expect(await zonesOf('device_zone=Nowhere')).toEqual([['', 'UTC']]);
+  });
+
   test('leads back to this service only', async () => {
     for (const back of [
       'https://evil.example',

@@ -1,8 +1,15 @@
-import { briefDuration } from '../../../../shared/base/time.ts';
+import { briefDuration, deviceZoneName } from '../../../../shared/base/time.ts';
 
-/** Only the browser knows the reader's own zone, so the script offers it beside the others. */
+/**
+ * Only the browser knows the reader's own zone: the script says it in a cookie, for the next pages,
+ * and offers it on this one.
+ */
 export const offerOwnZone = (): void => {
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+  const said = `${deviceZoneName}=${timeZone}`;
+  if (timeZone && !document.cookie.split('; ').includes(said))
+    // biome-ignore lint/suspicious/noDocumentCookie: not all browsers have the Cookie Store.
+    document.cookie = `${said}; path=/; max-age=31536000; samesite=lax`;
   const select = document.querySelector<HTMLSelectElement>('select[data-own-zone]');
   if (select?.value === 'UTC' && [...select.options].some(({ value }) => value === timeZone))
     select.value = timeZone;

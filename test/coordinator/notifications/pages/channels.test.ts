@@ -125,7 +125,7 @@ describe('channels', () => {
         'value="18:00"',
         'value="00:00"',
         '<option value="300" selected>After 5 min',
-        'value="Europe/Berlin"',
+        '<option selected>Europe/Berlin</option>',
       ])
         expect(text).toContain(shown);
       expect(await web.text(`/alerts/${id}`, 'viewer')).toContain(

@@ -282,7 +282,7 @@ describe('visitors', () => {
       await page('headers');
       const { headers } = await web.get('/status/headers');
       expect(headers.get('content-security-policy')).toBe(
-        "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
       );
       expect(headers.get('x-robots-tag')).toBeNull();
       const embed = (await web.get('/embed/headers')).headers;
@@ -292,6 +292,10 @@ describe('visitors', () => {
       expect(
         (await web.get('/status/headers', { headers: { 'if-none-match': etag } })).status,
       ).toBe(304);
+      const [, script = ''] = /src="([^"]*\.js)"/.exec(await web.text('/status/headers')) ?? [];
+      expect((await web.get(script)).headers.get('content-type')).toBe(
+        'text/javascript; charset=utf-8',
+      );
       const style = /href="([^"]*\.css)"/.exec(await web.text('/status/headers'))?.[1] ?? '';
       expect((await web.get(style)).headers.get('content-type')).toBe('text/css; charset=utf-8');
     });
