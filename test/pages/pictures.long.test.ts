@@ -6,7 +6,7 @@ import { binary, desk, differingShare, openTab, phone } from '../support/browser
 import { type Demo, seedDemo } from '../support/demo.ts';
 import { describeInBrowser } from '../support/in-browser.ts';
 import { startWeb, type TestWeb } from '../support/web.ts';
-import { addressOf, mainLooks, type PageLook } from './looks.ts';
+import { addressOf, mainLooks, type PageLook, pageLooks } from './looks.ts';
 
 /**
  * The main pages look as they did when somebody last looked at them. Browser and font are of a
@@ -63,8 +63,13 @@ describeInBrowser('the main pages', (browser) => {
     ).toBeLessThanOrEqual(most);
   };
 
+  // A young monitor and one with a month behind it: their charts say different things.
+  const charted = pageLooks.filter(({ name }) =>
+    ['monitor-new-to-us', 'monitor-of-a-month'].includes(name),
+  );
+
   // Another browser draws letters another way.
-  for (const look of mainLooks)
+  for (const look of [...mainLooks, ...charted])
     for (const [device, scheme, width] of [
       ['desk', 'light', desk],
       ['phone', 'dark', phone],
@@ -81,7 +86,7 @@ describeInBrowser('the main pages', (browser) => {
       expectUnchanged(`${look.name}-paper.png`, await take(look, 'dark', a4, true)),
     );
 
-  test('are eleven', () => {
-    expect(mainLooks).toHaveLength(11);
+  test('are eleven, and two with charts', () => {
+    expect([mainLooks.length, charted.length]).toEqual([11, 2]);
   });
 });
