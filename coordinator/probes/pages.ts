@@ -185,7 +185,6 @@ export const probesPage = forMembers.get('/probes', async (request) => {
                   <th scope="col">State</th>
                   <th scope="col">Probe</th>
                   <th scope="col">Continent</th>
-                  <th scope="col">Location</th>
                   <th scope="col">Your checks</th>
                   <th scope="col">Contradicted</th>
                   <th scope="col">Clock</th>
@@ -210,9 +209,9 @@ export const probesPage = forMembers.get('/probes', async (request) => {
                 Hosts that failed for this probe while other continents reached them. At 40 % of at
                 least three hosts, the probe is quarantined until its checks are right again.
               </dd>
-              <dt><b>Location</b></dt>
+              <dt><b>Continent</b></dt>
               <dd>
-                Location is not proven; response times can contradict it. A doubtful probe confirms no outage until the operator confirms its
+                An unverified location is not proven; response times can contradict it. A doubtful probe confirms no outage until the operator confirms its
                 location.
               </dd>
               <dt><b>Clock</b></dt>
@@ -330,10 +329,12 @@ function rowOf(checker: Checker, { times, may }: MembersRequest): Html {
       </td>
       <td data-label="Continent">
         <span>
-          ${checker.continent}${checker.region !== null && html`<span class="note">${checker.region}</span>`}
+          ${checker.continent}
+          <span class="note">
+            ${checker.region !== null && `${checker.region} · `}${locationText(checker)}
+          </span>
         </span>
       </td>
-      <td data-label="Location">${locationText(checker)}</td>
       <td data-label="Your checks">${checkedText(checker)}</td>
       <td data-label="Contradicted">${refutedText(checker)}</td>
       <td data-label="Clock">${clockText(clock_offset_ms)}</td>

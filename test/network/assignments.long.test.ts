@@ -144,7 +144,8 @@ describe.concurrent('a probe', () => {
     await eventually(() =>
       bus.store(where, JSON.stringify({ ...assignment, monitor: stranger, target: target.url() })),
     );
-    await eventually(() => target.hits.length > 1);
+    // It may be dropped before it was checked twice, or at all.
+    await eventually(async () => target.hits.length > 0 || (await last(where)) === undefined);
     await eventually(async () => (await last(where)) === undefined, 90_000);
     await everythingTaken(probe.made);
     // As long as the known one is checked so often, the stranger would have been, too.

@@ -46,7 +46,8 @@ export const describeLooks = (
     let bare: Tab;
     let narrow: Tab;
     beforeAll(async () => {
-      wide = await openTab(browser(), web.url, { width: desk });
+      // In the zone of pages without scripts, so that both say the same times.
+      wide = await openTab(browser(), web.url, { width: desk, zone: 'UTC' });
       bare = await openTab(browser(), web.url, { width: desk, scripts: false });
       narrow = await openTab(browser(), web.url, { width: phone });
     });

@@ -13,6 +13,8 @@ import { addressOf, pageLooks } from './looks.ts';
  */
 const missed = `(() => {
   const reach = 21;
+  // What lies behind an open menu is reached once it is closed.
+  const open = document.querySelector(':popover-open');
   const targets = 'a[href], button, summary, select, textarea, input:not([type=hidden])';
   const isInText = (each) =>
     each.matches('a') && getComputedStyle(each).display === 'inline' &&
@@ -22,6 +24,7 @@ const missed = `(() => {
   return [...document.querySelectorAll(targets)].flatMap((each) => {
     if (!each.checkVisibility({ visibilityProperty: true, opacityProperty: true })) return [];
     if (each.closest('.skip, .unseen') || isInText(each)) return [];
+    if (open?.contains(each) === false) return [];
     each.scrollIntoView({ block: 'center', inline: 'center' });
     const { x, y, width, height } = each.getBoundingClientRect();
     if (width === 0 || height === 0) return [];

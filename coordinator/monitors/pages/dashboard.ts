@@ -469,7 +469,7 @@ function nothingFound(view: View): Html {
   return html`
     <div class="table-card nothing">
       <p>
-        ${isOnlyStatus ? noneWords(view.status) : 'No monitors match.'}
+        ${isOnlyStatus ? noneWords(view.status) : 'No monitors match.'}${' '}
         <a href="/">Show all monitors</a>
       </p>
     </div>
