@@ -34,13 +34,18 @@ const longest = [
   'pages/connection-lost',
 ].map((name) => `/test/${name}.long.test.ts`);
 
-/** It takes a core for itself for a minute and a half, while others are to be on time. */
-const last = '/test/deploy/upgrade.long.test.ts';
+/**
+ * It takes a core for itself for a minute, while others are to be on time: only those run beside it
+ * that wait for nothing.
+ */
+const greedy = '/test/deploy/upgrade.long.test.ts';
+const patient = /\/(?:fuzz|hour|reference)\.long\.test\.ts$/;
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const place = ({ moduleId }: TestSpecification): number => {
-      if (moduleId.endsWith(last)) return longest.length + 1;
+      if (patient.test(moduleId)) return longest.length + 2;
+      if (moduleId.endsWith(greedy)) return longest.length + 1;
       const at = longest.findIndex((name) => moduleId.endsWith(name));
       return at === -1 ? longest.length : at;
     };
