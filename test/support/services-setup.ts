@@ -2,9 +2,11 @@
  * vitest's global setup: starts the services once for the run and hands their addresses to every
  * test file.
  */
+import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { connect } from '../../coordinator/database/connect.ts';
 import { migrate } from '../../coordinator/database/migrate.ts';
+import { projectFolder } from '../../deploy/node/places.mjs';
 import { type Services, startServices } from './services-run.ts';
 
 declare module 'vitest' {
@@ -20,6 +22,8 @@ const migrateTemplate = async (url: string): Promise<void> => {
 };
 
 export default async (project: TestProject): Promise<() => Promise<void>> => {
+  // As `npm start` has it: workers inherit it, and with them all programs that tests start.
+  process.env.NODE_COMPILE_CACHE ??= join(projectFolder, 'node_modules/.cache/antipode/compile');
   const { services, stop } = await startServices(migrateTemplate);
   project.provide('services', services);
   return stop;
