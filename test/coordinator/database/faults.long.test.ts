@@ -3,6 +3,6 @@ import { survivesFaults } from './faults.ts';
 
 test(
   'no fault of a connection ends the process, in hundreds of rounds',
-  () => survivesFaults(500, 4),
+  () => survivesFaults(500, 12),
   600_000,
 );
