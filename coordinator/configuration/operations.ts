@@ -2,6 +2,7 @@ import { type Field, uuid } from '../../shared/api/fields.ts';
 import * as api from '../../shared/api/files.ts';
 import { type FileKind, fileKinds, fileObjects, isFileName } from '../../shared/api/files.ts';
 import { type InputOf, InvalidInput, type OutputOf } from '../../shared/api/operation.ts';
+import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { isRecord, memberOf } from '../../shared/base/json.ts';
 import { storable } from '../../shared/base/names.ts';
@@ -215,8 +216,13 @@ function referencesIn(input: Input): readonly string[] {
   for (const kind of fileKinds)
     for (const object of Object.values(input[kind])) {
       add(object.group);
-      for (const list of [object.monitors, object.groups])
-        if (Array.isArray(list)) list.forEach(add);
+      const lists = [
+        object.monitors,
+        object.groups,
+        object.depends_on_monitors,
+        object.depends_on_groups,
+      ];
+      for (const list of lists) if (Array.isArray(list)) list.forEach(add);
       if (Array.isArray(object.rows))
         for (const row of object.rows) {
           add(memberOf(row, 'monitor'));
@@ -318,13 +324,16 @@ function resolveIn({ known, refused }: Work): Resolve {
     const thing = known.get(nameOf(kind, key));
     if (thing) return thing;
     const one = kind === 'groups' ? 'group' : 'monitor';
-    if (refused.has(nameOf(kind, key)))
-      throw new Refusal('reference_unknown', `the ${one} "${key}" is refused itself.`);
+    if (refused.has(nameOf(kind, key))) throw refusedItself(key, one);
     throw new Refusal(
       'reference_unknown',
       `there is no ${one} "${key}" in the file, and none has it as its external id.`,
     );
   };
+}
+
+function refusedItself(key: string, one = 'monitor'): Refusal {
+  return new Refusal('reference_unknown', `the ${one} "${key}" is refused itself.`);
 }
 
 /** The first step creates the object, unless there is one; the others change it. */
@@ -374,11 +383,38 @@ function makeGroups(work: Work, given: Input['groups']): Promise<void> {
   );
 }
 
-function makeMonitors(work: Work, given: Input['monitors']): Promise<void> {
-  const resolve = resolveIn(work);
-  return makeTogether(work, putMonitors, 'monitors', given, (key, raw) =>
-    monitorItem(key, read(fileObjects.monitors, raw), work.file, resolve),
-  );
+/** Monitors depend on each other in any order, so new ones have their ids before they are made. */
+async function makeMonitors(work: Work, given: Input['monitors']): Promise<void> {
+  const added = Object.keys(given).filter((key) => !work.known.has(nameOf('monitors', key)));
+  const ids = new Map(added.map((key) => [key, newId()]));
+  const resolveKnown = resolveIn(work);
+  const resolve: Resolve = (kind, key) => {
+    const id = kind === 'monitors' ? ids.get(key) : undefined;
+    return id === undefined ? resolveKnown(kind, key) : { id, name: key };
+  };
+  await makeTogether(work, putMonitors, 'monitors', given, (key, raw) => ({
+    ...monitorItem(key, read(fileObjects.monitors, raw), work.file, resolve),
+    new_id: ids.get(key) ?? null,
+  }));
+  refuseDependents(work, given);
+}
+
+/** What depends on a monitor of the file that is refused is refused with it. */
+function refuseDependents({ outcomes, refused: all }: Work, given: Input['monitors']): void {
+  for (let isMore = true; isMore; ) {
+    isMore = false;
+    for (const [place, { kind, key, id, result }] of outcomes.entries()) {
+      if (kind !== 'monitors' || result === 'refused') continue;
+      const parents = given[key]?.depends_on_monitors;
+      const lost = Array.isArray(parents)
+        ? parents.find((each) => all.has(nameOf(kind, String(each))))
+        : undefined;
+      if (lost === undefined) continue;
+      outcomes[place] = refused(kind, key, result === 'created' ? null : id, refusedItself(lost));
+      all.add(nameOf(kind, key));
+      isMore = true;
+    }
+  }
 }
 
 /** All objects of a kind by a few statements. */

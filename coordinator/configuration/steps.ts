@@ -46,6 +46,8 @@ export function monitorItem(
     ...given,
     name: given.name ?? key,
     group: given.group === null ? null : resolve('groups', given.group).id,
+    depends_on_monitors: given.depends_on_monitors.map((each) => resolve('monitors', each).id),
+    depends_on_groups: given.depends_on_groups.map((each) => resolve('groups', each).id),
     external_id: given.external_id ?? externalIdOf(file, key),
   };
 }

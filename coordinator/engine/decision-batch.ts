@@ -16,7 +16,8 @@ import { type PartitionState, watermarkName } from './state.ts';
 export type RecheckRequest = {
   readonly monitor: string;
   readonly look: string;
-  readonly places: readonly Place[];
+  /** `of parents`: instead of the monitor, whatever it depends on, everywhere (rule 47). */
+  readonly places: readonly Place[] | 'of parents';
   /** The probe whose check it follows. */
   readonly from?: string | undefined;
   /**
@@ -190,8 +191,11 @@ function keep(
     else if (effect.is === 'evidence') rows.evidence.push(effect);
     else if (effect.is === 'ledger')
       rows.ledger.push({ monitor, kind: effect.kind, put: effect.put, drop: effect.drop });
-    else if (effect.is === 'alert') rows.alerts.push(effect);
-    else if (effect.is === 'notice') rows.alone.push(effect.continent);
+    else if (effect.is === 'alert') {
+      rows.alerts.push(effect);
+      if (effect.event === 'down')
+        rechecks.push({ monitor, look: newId(), places: 'of parents', when: 'now' });
+    } else if (effect.is === 'notice') rows.alone.push(effect.continent);
     else if (effect.is === 'warning') {
       const { change, warning, ended_at } = effect;
       rows.warnings.push({ monitor, change, warning, ended_at });

@@ -11,6 +11,7 @@ import type { Watched } from '../core/types.ts';
 import type { Queryable, Statement } from '../database/connect.ts';
 import { enqueue } from '../database/outbox.ts';
 import { inPages } from '../gate/cursors.ts';
+import { parentsToAsk } from '../monitors/dependency-queries.ts';
 import type { FreeLease, Others } from './division.ts';
 
 /** What the owner of a partition knew at `takenAt`, packed by it. */
@@ -348,6 +349,15 @@ export function monitorsById(sql: Queryable, ids: readonly string[]) {
   return sql<
     MonitorRow[]
   >`select ${sql.unsafe(watchedColumns)} from monitors where id = any(${ids})`;
+}
+
+/** Whatever these monitors depend on, each once (rule 47). */
+export function parentsToAskOf(sql: Queryable, monitors: readonly string[]) {
+  return sql<MonitorRow[]>`
+    select ${sql.unsafe(watchedColumns)} from monitors where id in (
+      select a.id from monitors c cross join lateral ${parentsToAsk(sql)} a
+      where c.id = any(${monitors})
+        and (c.depends_on_monitors <> '{}' or c.depends_on_groups <> '{}'))`;
 }
 
 export function watchedOf(row: MonitorRow): Watched {

@@ -1,4 +1,5 @@
 import type { Starts } from '../../shared/actor/supervisor.ts';
+import { newId } from '../../shared/base/crypto.ts';
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import type { RecheckMessage } from '../../shared/bus/messages.ts';
@@ -10,6 +11,7 @@ import {
   confirmerOf,
   insideOf,
   type Placed,
+  placesOf,
   probeOf,
 } from '../../shared/checks/placement.ts';
 import type { Place } from '../../shared/checks/places.ts';
@@ -36,7 +38,7 @@ import {
   settingsOf,
   stateOf,
 } from './decision-batch.ts';
-import { continentsIn, type MonitorRow, monitorsById, placeIn } from './queries.ts';
+import { continentsIn, type MonitorRow, monitorsById, parentsToAskOf, placeIn } from './queries.ts';
 import type { PendingFirstChecks } from './state.ts';
 
 /**
@@ -151,7 +153,7 @@ export function createRechecks({
 
   const sendIf = async (
     row: MonitorRow,
-    { look: recheck, when, from }: RecheckRequest,
+    { look: recheck, when, from }: Pick<RecheckRequest, 'look' | 'when' | 'from'>,
     place: Place,
   ): Promise<void> => {
     const probe = confirmerOf(placedOf(row), place, roster(), from);
@@ -162,11 +164,26 @@ export function createRechecks({
   };
 
   const askAll = async (requests: readonly RecheckRequest[]): Promise<void> => {
+    const dependent = requests.filter(({ places }) => places === 'of parents');
+    if (dependent.length > 0) await askParents(dependent);
+    if (dependent.length === requests.length) return;
     const rows = await rowsOf(requests);
     for (const request of requests) {
+      const { places } = request;
       const row = rows.get(request.monitor);
-      if (!row || row.paused_at !== null) continue;
-      await Promise.all(request.places.map((place) => sendIf(row, request, place)));
+      if (!row || row.paused_at !== null || places === 'of parents') continue;
+      await Promise.all(places.map((place) => sendIf(row, request, place)));
+    }
+  };
+
+  const askParents = async (requests: readonly RecheckRequest[]): Promise<void> => {
+    const parents = await slot.ask((by) =>
+      parentsToAskOf(by, [...new Set(requests.map(({ monitor }) => monitor))]),
+    );
+    for (const row of parents) {
+      const request = { look: newId(), when: 'now' } as const;
+      const places = placesOf(placedOf(row), roster());
+      await Promise.all(places.map((place) => sendIf(row, request, place)));
     }
   };
 
@@ -288,7 +305,7 @@ function createFirstChecks(deps: {
     add: (requests) => {
       let isNew = false;
       for (const { monitor, look: recheck, places, when } of requests) {
-        if (typeof when === 'string') continue;
+        if (typeof when === 'string' || places === 'of parents') continue;
         // It was requested again, maybe elsewhere, because the roster has changed. Where it waits
         // already it keeps its place.
         for (const [place, queue] of waiting) if (!places.includes(place)) queue.delete(monitor);

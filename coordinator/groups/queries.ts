@@ -3,6 +3,7 @@ import type { Queryable } from '../database/connect.ts';
 import { countOf, limited } from '../database/sql.ts';
 import { insertRows, namesOf, updateRows } from '../database/table.ts';
 import { notFound, orNotFound } from '../gate/context.ts';
+import { forgetParents } from '../monitors/dependency-queries.ts';
 import type { Status } from '../monitors/status.ts';
 import type { OpenWarning } from '../warnings/model.ts';
 import { warningsOfGroup } from '../warnings/queries.ts';
@@ -162,6 +163,7 @@ export async function removeGroup(sql: Queryable, organisation: string, id: stri
   await sql`update group_memberships set ended_at = now() where organisation_id = ${organisation}
     and group_id = ${id} and ended_at is null`;
   await sql`update status_page_monitors set group_id = null where group_id = ${id}`;
+  await forgetParents(sql, organisation, { groups: [id] });
   await sql`delete from groups where id = ${id} and organisation_id = ${organisation}`;
 }
 

@@ -85,7 +85,7 @@ export const putMonitors = handle(contract.putMonitors)(async (context, { items 
   const { min_interval_s } = plans[context.organisation.plan];
   const judged = await judgeEach(
     context,
-    items.map(({ id, type, ...item }) => {
+    items.map(({ id, new_id, type, ...item }) => {
       const before = id === null ? undefined : orNotFound(byId.get(id), 'monitor_not_found');
       const usual = before ? Math.max(usualIntervals[before.type], min_interval_s) : null;
       const patch = {
@@ -97,8 +97,10 @@ export const putMonitors = handle(contract.putMonitors)(async (context, { items 
         external_id: item.external_id ?? '',
         tags: item.tags ?? [],
         runbook: item.runbook ?? '',
+        depends_on_monitors: item.depends_on_monitors ?? [],
+        depends_on_groups: item.depends_on_groups ?? [],
       };
-      return { before, type, patch };
+      return { before, id: new_id ?? undefined, type, patch };
     }),
     known,
   );

@@ -298,4 +298,6 @@ const untouched: MonitorPatch = {
   external_id: null,
   tags: null,
   runbook: null,
+  depends_on_monitors: null,
+  depends_on_groups: null,
 };

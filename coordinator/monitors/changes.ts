@@ -8,6 +8,8 @@ import { groupsAmong } from '../groups/queries.ts';
 import { aliasFingerprint, aliasOwners, aliasTaken } from '../heartbeats/alias-queries.ts';
 import { checkersOf } from '../probes/places.ts';
 import { pingTokenOf, secretsOf } from '../secrets/at-rest.ts';
+import { circleOf, type Dependent } from './dependencies.ts';
+import { dependentsOf } from './dependency-queries.ts';
 import {
   amendMonitor,
   type Circumstances,
@@ -37,6 +39,8 @@ import { openSecrets } from './secrets.ts';
 export type Change = {
   /** The monitor that is changed, as the lock holds it; undefined: one is created. */
   readonly before: StoredMonitor | undefined;
+  /** What a new one is to be known by, where others of the list depend on it. */
+  readonly id?: string | undefined;
   readonly type: string;
   /** What a new monitor does not mention has its default. */
   readonly patch: MonitorPatch;
@@ -101,8 +105,12 @@ export async function judgeOf(
   const groups = await groupsAmong(
     sql,
     of,
-    changes.flatMap(({ patch: { group } }) => group ?? []),
+    changes.flatMap(({ patch: { group, depends_on_groups } }) => [
+      ...(group === null ? [] : [group]),
+      ...(depends_on_groups ?? []),
+    ]),
   );
+  const dependents = await dependentsAfter(context, changes);
   const given = changes.flatMap(({ patch: { config } }) => config?.ping_alias ?? []);
   const aliases = new Map(
     await aliasOwners(
@@ -115,7 +123,7 @@ export async function judgeOf(
   const owners = new Map(others.map(({ external_id, id }) => [external_id, id]));
   const called = new Set<string>();
 
-  return async ({ before, type, patch }) => {
+  return async ({ before, id: wanted, type, patch }) => {
     const { external_id } = labelsFrom(patch);
     if (external_id !== null && called.has(external_id))
       throw taken(`"${external_id}" stands twice in this batch; send each once.`);
@@ -129,7 +137,12 @@ export async function judgeOf(
       ? amended(was, patch, circumstances)
       : created(type, patch, of, circumstances);
     if (patch.group !== null && !groups.has(patch.group)) throw notFound('group_not_found');
-    const id = before?.id ?? newId();
+    const id = before?.id ?? wanted ?? newId();
+    if (patch.depends_on_groups?.some((each) => !groups.has(each)))
+      throw notFound('group_not_found');
+    if (patch.depends_on_monitors?.some((each) => !dependents.has(each)))
+      throw notFound('monitor_not_found');
+    refuseCircle(id, dependents.set(id, monitor));
     if (external_id !== null && (owners.get(external_id) ?? id) !== id)
       throw taken(`another monitor is "${external_id}" already; choose another one.`);
     if (!before) enforceLimit('monitors', plan, count);
@@ -145,6 +158,42 @@ export async function judgeOf(
     const partition = before?.partition ?? partitionOf(id);
     return { result: result ?? 'created', id, partition, monitor, before, was, news };
   };
+}
+
+/**
+ * Who depends on whom once all of these changes are made, with everybody whom they name. Nothing is
+ * read where they change nothing of that.
+ */
+async function dependentsAfter(
+  { sql, organisation }: InOrganisation,
+  changes: readonly Change[],
+): Promise<Map<string, Dependent>> {
+  const named = changes.flatMap(({ patch }) => patch.depends_on_monitors ?? []);
+  const matters = changes.some(
+    ({ patch: { group, depends_on_groups } }) =>
+      group !== null || (depends_on_groups ?? []).length > 0,
+  );
+  if (named.length === 0 && !matters) return new Map();
+  const all = await dependentsOf(sql, organisation.id, named);
+  for (const { before, id = before?.id, patch } of changes)
+    if (id !== undefined)
+      all.set(id, {
+        name: patch.name ?? before?.name ?? '',
+        group: patch.group ?? (patch.ungroup ? null : (before?.group_id ?? null)),
+        depends_on_monitors: patch.depends_on_monitors ?? before?.depends_on_monitors ?? [],
+        depends_on_groups: patch.depends_on_groups ?? before?.depends_on_groups ?? [],
+      });
+  return all;
+}
+
+/** @throws Refusal where a monitor would depend on itself. */
+export function refuseCircle(id: string, dependents: ReadonlyMap<string, Dependent>): void {
+  const circle = circleOf(id, dependents);
+  if (circle !== undefined)
+    throw new Refusal(
+      'dependencies_invalid',
+      `A monitor cannot depend on itself: ${circle}. Take one of these dependencies away.`,
+    );
 }
 
 function taken(remedy: string): Refusal {

@@ -41,7 +41,14 @@ const statusRow = string({
 });
 
 /** What a list shows of a monitor, without what is long. */
-const { config: _, runbook: __, created_at: ___, ...listed } = MonitorOut.shape;
+const {
+  config: _config,
+  runbook: _runbook,
+  created_at: _created_at,
+  depends_on_monitors: _monitors,
+  depends_on_groups: _groups,
+  ...listed
+} = MonitorOut.shape;
 
 const DashboardRowOut = object('DashboardRowOut', {
   ...listed,
@@ -202,7 +209,13 @@ export const changeMonitors = innerOperation({
           ),
   ),
   response: ChangedMonitorsOut,
-  refusals: ['monitor_not_found', 'group_not_found', 'tags_invalid', 'mute_invalid'],
+  refusals: [
+    'monitor_not_found',
+    'group_not_found',
+    'tags_invalid',
+    'mute_invalid',
+    'dependencies_invalid',
+  ],
 });
 
 /** Before several are changed, a page says which. */
@@ -232,7 +245,13 @@ export const undoChange = innerOperation({
   description:
     'What you did on a page, for a minute. A monitor that is no longer as you left it stays as it is.',
   response: ChangedMonitorsOut,
-  refusals: ['nothing_to_undo', 'external_id_taken', 'plan_limit_monitors', 'tags_invalid'],
+  refusals: [
+    'nothing_to_undo',
+    'external_id_taken',
+    'plan_limit_monitors',
+    'tags_invalid',
+    'dependencies_invalid',
+  ],
 });
 
 export const getMonitorChoices = innerOperation({
@@ -362,6 +381,7 @@ export const putMonitors = innerOperation({
       object('PutMonitorIn', {
         ...MonitorIn.shape,
         id: nullable(uuid()),
+        new_id: maybe(uuid(), { description: 'What a new one is to be known by.' }),
         enabled: boolean(),
       }),
     ),

@@ -1,5 +1,9 @@
 import type { ValueOf } from '../../shared/api/fields.ts';
-import type { MonitorIn, MonitorPatch as MonitorPatchIn } from '../../shared/api/monitors.ts';
+import {
+  type MonitorIn,
+  type MonitorPatch as MonitorPatchIn,
+  mostParents,
+} from '../../shared/api/monitors.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { descriptionFrom, nameFrom, storable } from '../../shared/base/names.ts';
 import type { Config } from '../../shared/checks/assignment.ts';
@@ -244,6 +248,19 @@ export function labelsFrom({ external_id, tags }: Pick<MonitorInput, keyof Label
   };
 }
 
+/** Without duplicates. @throws Refusal `dependencies_invalid`. */
+function parentsFrom(
+  given: readonly string[],
+  field: 'depends_on_monitors' | 'depends_on_groups',
+): readonly string[] {
+  const parents = [...new Set(given)];
+  if (parents.length > mostParents)
+    throw new Refusal('dependencies_invalid', {
+      [field]: `there are ${parents.length}; ${mostParents} are the most.`,
+    });
+  return parents;
+}
+
 /** A monitor without its row's bookkeeping: its organisation, what it checks and how. */
 export type Monitor = Labels & {
   readonly organisation: string;
@@ -261,6 +278,9 @@ export type Monitor = Labels & {
   readonly affects_group_status: boolean;
   /** What to do when it fails. */
   readonly runbook: string | null;
+  /** The parents whose outage explains its own (rule 47). */
+  readonly depends_on_monitors: readonly string[];
+  readonly depends_on_groups: readonly string[];
   /** Increases with every change of what is checked. */
   readonly config_version: number;
 };
@@ -286,6 +306,8 @@ export const unsaved = {
   external_id: null,
   tags: null,
   runbook: null,
+  depends_on_monitors: null,
+  depends_on_groups: null,
 } as const;
 
 export const usualIntervals: Readonly<Record<Kind, number>> = {
@@ -355,6 +377,8 @@ export function draftMonitor(
     group: input.group,
     affects_group_status: input.affects_group_status ?? true,
     runbook: descriptionFrom(input.runbook, 'runbook'),
+    depends_on_monitors: parentsFrom(input.depends_on_monitors ?? [], 'depends_on_monitors'),
+    depends_on_groups: parentsFrom(input.depends_on_groups ?? [], 'depends_on_groups'),
     config_version: 1,
   };
 }
@@ -481,6 +505,14 @@ export function amendMonitor(
     secrets: config.secrets,
     affects_group_status: patch.affects_group_status ?? before.affects_group_status,
     runbook: patch.runbook === null ? before.runbook : descriptionFrom(patch.runbook, 'runbook'),
+    depends_on_monitors: parentsFrom(
+      patch.depends_on_monitors ?? before.depends_on_monitors,
+      'depends_on_monitors',
+    ),
+    depends_on_groups: parentsFrom(
+      patch.depends_on_groups ?? before.depends_on_groups,
+      'depends_on_groups',
+    ),
     config_version: before.config_version + (what_is_checked_changed ? 1 : 0),
   };
   return {

@@ -23,8 +23,13 @@ const settingColumns = {
   tags: 'text[]',
 } as const;
 
-/** What rows of lists leave out: only these are long. */
-const longColumns = { config: 'jsonb', runbook: 'text' } as const;
+/** What rows of lists leave out. */
+const longColumns = {
+  config: 'jsonb',
+  runbook: 'text',
+  depends_on_monitors: 'uuid[]',
+  depends_on_groups: 'uuid[]',
+} as const;
 
 export const changedColumns = {
   ...settingColumns,
@@ -40,7 +45,7 @@ export const insertedColumns = {
   ...changedColumns,
 } as const;
 
-/** Of `m`, for statements: all that is shown, and all but what is long. */
+/** Of `m`, for statements: all that is shown, and what lists show. */
 const listedColumns = { id: 'uuid', type: 'text', ...settingColumns } as const;
 export const listedNames = namesOf(listedColumns, 'm');
 export const shownNames = namesOf({ ...listedColumns, ...longColumns }, 'm');
@@ -62,12 +67,17 @@ export type MonitorRow = {
   readonly external_id: string | null;
   readonly tags: readonly string[];
   readonly runbook: string | null;
+  readonly depends_on_monitors: readonly string[];
+  readonly depends_on_groups: readonly string[];
   /** In the format of utcText(). */
   readonly created_at: string;
 };
 
 /** What a row of the dashboard shows of it. */
-export type ListedRow = Omit<MonitorRow, 'version' | 'key' | 'config' | 'runbook' | 'created_at'>;
+export type ListedRow = Omit<
+  MonitorRow,
+  'version' | 'key' | 'created_at' | keyof typeof longColumns
+>;
 
 /** What only a change needs, beside what is shown. */
 export type StoredMonitor = MonitorRow & {
@@ -106,6 +116,8 @@ export function monitorFrom(row: StoredMonitor, organisation: string, secrets: S
     external_id: row.external_id,
     tags: row.tags,
     runbook: row.runbook,
+    depends_on_monitors: row.depends_on_monitors,
+    depends_on_groups: row.depends_on_groups,
     config_version: row.config_version,
   };
 }
@@ -143,6 +155,8 @@ export function monitorJson(row: MonitorRow) {
     config,
     ...labels,
     runbook: row.runbook,
+    depends_on_monitors: row.depends_on_monitors,
+    depends_on_groups: row.depends_on_groups,
     created_at: isoOf(row.created_at),
   };
 }

@@ -2,6 +2,7 @@ import type { Queryable } from '../database/connect.ts';
 import { announceAliases } from '../heartbeats/alias-queries.ts';
 import { announceKeys, nameUnderPingKeys } from '../heartbeats/ping-key-queries.ts';
 import { ownName } from '../people/queries.ts';
+import { forgetParents } from './dependency-queries.ts';
 import { endPingTokens, notifyOwners } from './queries.ts';
 
 /** How long deleted monitors can be restored. */
@@ -70,6 +71,7 @@ export async function trashMonitors(
   );
   await sql`delete from monitors where organisation_id = ${organisation}
     and id = any(${ids}::uuid[])`;
+  await forgetParents(sql, organisation, { monitors: ids });
 }
 
 /** Counted and kept by the database itself, from the others. */

@@ -6,7 +6,9 @@ import { type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import { enforceLimit } from '../gate/plans.ts';
 import { followAliases } from '../heartbeats/alias-queries.ts';
+import { refuseCircle } from './changes.ts';
 import * as contract from './contract.ts';
+import { dependentsOf, forgetMissingParents } from './dependency-queries.ts';
 import { monitorNow } from './operations.ts';
 import { countMonitors, monitorForChange, monitorsCalled, monitorsForChange } from './queries.ts';
 import { monitorJson } from './row.ts';
@@ -62,7 +64,7 @@ export const restoreMonitor = handle(trashApi.restoreMonitor)(
  * Restores those of them that are in the trash, all or none.
  *
  * @throws Refusal when the plan has no room for them, or another monitor has an external id or a
- * ping alias of theirs now.
+ * ping alias of theirs now, or depends on one that would depend on it.
  */
 export async function restoreAmong(
   { sql, organisation: { id: of, plan }, with: { secrets } }: InOrganisation,
@@ -82,6 +84,13 @@ export async function restoreAmong(
     of,
     found.map(({ id }) => id),
   );
+  await forgetMissingParents(
+    sql,
+    of,
+    found.map(({ id }) => id),
+  );
+  const dependents = await dependentsOf(sql, of, []);
+  for (const { id } of found) refuseCircle(id, dependents);
   const heartbeats = found.flatMap(({ id, type }) => (type === 'heartbeat' ? id : []));
   const aliases: Parameters<typeof followAliases>[2][number][] = [];
   const rows = heartbeats.length === 0 ? [] : await monitorsForChange(sql, of, heartbeats);

@@ -20,6 +20,7 @@ import {
   type WaitingStep,
 } from './message.ts';
 import { mutesOf } from './mute-queries.ts';
+import { type Parents, readParents } from './parents.ts';
 import { insertSteps, isOverSince, type NewStep, outagesOf } from './plan.ts';
 import {
   type Because,
@@ -29,9 +30,11 @@ import {
   flappingMemoryMs,
   gather,
   type HeldBy,
+  longestRoundMs,
   reminderAfter,
   type StepEvent,
   type StepOutcome,
+  waitForParents,
 } from './policy.ts';
 import { type WarningStep, warningMessages, warningSteps, withoutNews } from './warnings.ts';
 
@@ -259,6 +262,7 @@ type Round = {
   readonly mutes: ReadonlyMap<string, readonly Interval[]>;
   /** When each monitor was last confirmed down. */
   readonly lastDown: ReadonlyMap<string, number>;
+  readonly parents: Parents;
   readonly downs: readonly DownMessage[];
   readonly matrices: ReadonlyMap<string, string | null>;
   /** Of incidents that are told as flapping, how much passes (brownout.ts). */
@@ -304,30 +308,40 @@ async function readRound(
     { channels: channels.map(({ id }) => id), incidents, flapping, since },
     now,
   );
+  const parents = await readParents(
+    sql,
+    results,
+    steps.filter(({ event }) => event === 'down' || event === 'flapping'),
+    { since: earliest - 2 * longestRoundMs, now },
+  );
   const told = incidentsOf(steps.filter(({ event }) => event === 'flapping'));
   const rates = told.length === 0 ? new Map() : await ratesOf(sql, results, told, now);
   return {
     now,
     covers,
     mutes,
+    parents,
     downs,
     rates,
     lastDown: new Map(outages.map(({ monitor_id, confirmed_at }) => [monitor_id, confirmed_at])),
   };
 }
 
-/** How long an "up" waits before it checks again whether its "down" is still being sent. */
+/**
+ * How long an "up" waits before it checks again whether its "down" is still being sent, and a
+ * "down" whether its parents have answered.
+ */
 const againMs = 500;
 
 /** Decides every step of one channel, apart from its bucket. */
 function sortOut(channel: ComposedChannel, steps: readonly WaitingStep[], round: Round): Composed {
   const out: Composed = { leaving: [], holds: [], drops: [], merged: [] };
-  const hold = (step: WaitingStep, by: Hold['by'], until: number) =>
-    out.holds.push({ id: step.id, by, until, isNew: step.held_by !== by });
+  const hold = (step: WaitingStep, by: Hold['by'], until: number, parent?: string) =>
+    out.holds.push({ id: step.id, by, until, isNew: step.held_by !== by, parent });
   for (const step of steps) {
     const outcome = outcomeOfStep(step, channel, round);
     if (outcome.is === 'dropped') out.drops.push({ id: step.id, because: outcome.because });
-    else if (outcome.is === 'held') hold(step, outcome.by, outcome.until);
+    else if (outcome.is === 'held') hold(step, outcome.by, outcome.until, outcome.parent);
     else {
       const begun = beginningOf(step, round);
       const isEnd = ends.includes(step.event);
@@ -410,6 +424,8 @@ function outcomeOfWarning(
       channel: { shut: disabledReasonOf(channel), delay_s: channel.delay_s, hours: channel.hours },
       cover: round.covers.get(monitor_id) ?? [],
       muted_until: mutedUntil(mutesOn(channel, monitor_id, round), round.now),
+      parents: [],
+      parents_awaited: null,
       flapping: 'plain',
       waits_for_steadiness: false,
       down_again: false,
@@ -447,6 +463,10 @@ function outcomeOfStep(step: WaitingStep, channel: ComposedChannel, round: Round
         mutesOn(channel, monitor_id, round),
         Math.min(ended_at ?? round.now, round.now),
       ),
+      parents: round.parents.outages.get(monitor_id) ?? [],
+      parents_awaited: round.parents.unanswered.has(monitor_id)
+        ? waitForParents(step.created_at)
+        : null,
       flapping: isEnd ? 'plain' : flapping,
       waits_for_steadiness: event === 'up' && flapping !== 'plain',
       down_again: (round.lastDown.get(monitor_id) ?? 0) > (ended_at ?? due_at),
@@ -629,10 +649,16 @@ type Hold = {
   readonly by: HeldBy;
   readonly until: number;
   readonly isNew: boolean;
+  /** The parent that is down. */
+  readonly parent?: string | undefined;
 };
 
-/** Maintenance may end earlier than it says, so what it holds is decided again after this. */
-const maintenanceAgainMs = 5_000;
+/** When these are decided again, because they may end earlier than they say. */
+const againAfterMs: Partial<Readonly<Record<HeldBy, number>>> = {
+  maintenance: 5_000,
+  dependency: 5_000,
+  parent_check: againMs,
+};
 
 /**
  * Holds each step until its next decision. A hold for a different reason is recorded; a hold for
@@ -640,13 +666,11 @@ const maintenanceAgainMs = 5_000;
  */
 async function holdSteps(sql: Queryable, holds: readonly Hold[], now: number): Promise<void> {
   if (holds.length === 0) return;
-  const rows = holds.map(({ id, by, until, isNew }) => ({
+  const rows = holds.map(({ id, by, until, isNew, parent }) => ({
     id,
-    look_at: new Date(
-      by === 'maintenance' ? Math.min(until, now + maintenanceAgainMs) : until,
-    ).toISOString(),
+    look_at: new Date(Math.min(until, now + (againAfterMs[by] ?? until))).toISOString(),
     until_ms: until,
-    hold: isNew ? [[by, now, until]] : null,
+    hold: isNew ? [[by, now, until, ...(parent === undefined ? [] : [parent])]] : null,
   }));
   await sql`
     update alert_steps s set look_at = h.look_at,

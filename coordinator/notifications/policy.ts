@@ -342,6 +342,8 @@ export type HeldBy =
   | 'maintenance'
   | 'mute'
   | 'hours'
+  | 'dependency'
+  | 'parent_check'
   | 'bucket'
   | 'down_on_its_way';
 export type Because =
@@ -377,6 +379,10 @@ export type StepContext = {
   readonly cover: readonly Interval[];
   /** The end of the mute; for an incident that is over, the mute as it was at its end. */
   readonly muted_until: number | null;
+  /** When monitors and groups that it depends on were down (rule 47). */
+  readonly parents: readonly ParentOutage[];
+  /** When it waits for one of them that has not answered yet; null: it does not. */
+  readonly parents_awaited: Interval | null;
   readonly flapping: Flapping;
   /**
    * For the end of an outage of a flapping monitor: whether the notification waits until the
@@ -393,7 +399,13 @@ export type StepContext = {
 
 export type StepOutcome =
   | { readonly is: 'due'; readonly as?: 'was_down' }
-  | { readonly is: 'held'; readonly by: HeldBy; readonly until: number }
+  | {
+      readonly is: 'held';
+      readonly by: HeldBy;
+      readonly until: number;
+      /** The parent that is down. */
+      readonly parent?: string;
+    }
   | { readonly is: 'dropped'; readonly because: Because };
 
 export function decideStep(step: Step, around: StepContext, now: number): StepOutcome {
@@ -448,7 +460,7 @@ function decideOpenStep(step: Step, around: StepContext, now: number): StepOutco
 
 /** The first thing that holds a "down". */
 function holdOf(step: Step, around: StepContext, now: number): StepOutcome {
-  const { incident, channel, cover, muted_until, flapping } = around;
+  const { incident, channel, cover, muted_until, flapping, parents_awaited: wait } = around;
   const holds: [HeldBy, number][] = [];
   if (step.event === 'down') holds.push(['delay', step.due_at + channel.delay_s * 1_000]);
   if (step.event === 'down' && flapping !== 'plain')
@@ -459,7 +471,62 @@ function holdOf(step: Step, around: StepContext, now: number): StepOutcome {
   if (muted_until !== null) holds.push(['mute', muted_until]);
   if (channel.hours !== null) holds.push(['hours', withinHours(channel.hours, now)]);
   const first = holds.find(([, until]) => until > now);
-  return first === undefined ? { is: 'due' } : { is: 'held', by: first[0], until: first[1] };
+  if (first !== undefined) return { is: 'held', by: first[0], until: first[1] };
+  if (step.event !== 'down' && step.event !== 'flapping') return { is: 'due' };
+  const parent = around.parents.find(({ from, to }) => from <= now && now < to);
+  if (parent) return { is: 'held', by: 'dependency', until: parent.to, parent: parent.called };
+  return wait !== null && wait.from <= now && now < wait.to
+    ? { is: 'held', by: 'parent_check', until: wait.to }
+    : { is: 'due' };
+}
+
+/**
+ * Where a monitor that this one depends on is down, or a group: its own "down" is held meanwhile,
+ * and for one round of its own after that, which shows whether it came back too (rule 47).
+ */
+export type ParentOutage = Interval & { readonly called: string };
+
+/** However seldom it is checked. */
+export const longestRoundMs = 10 * minute;
+/** A check, and what it takes to confirm or to refute it. */
+const answerMs = 15 * second;
+/** While it lasts nobody knows until when, so it is decided again after an hour. */
+const outageAgainMs = 60 * minute;
+
+export function parentOutage(
+  row: {
+    readonly called: string;
+    readonly started_at: number;
+    readonly resolved_at: number | null;
+    /** Of the monitor that depends on it. */
+    readonly interval_s: number;
+  },
+  now: number,
+): ParentOutage {
+  const { called, started_at: from, resolved_at, interval_s } = row;
+  const to =
+    resolved_at === null
+      ? now + outageAgainMs
+      : resolved_at + Math.min(interval_s * 1_000, longestRoundMs) + answerMs;
+  return { called, from, to };
+}
+
+/**
+ * How long a "down" waits for parents that were asked when it was confirmed: an outage is often
+ * seen first at what depends on its cause. Whatever becomes of the answer, it is told after that.
+ */
+export function waitForParents(planned_at: number): Interval {
+  return { from: planned_at, to: planned_at + answerMs };
+}
+
+/** Whether a parent is shown to be well by its checks since then. */
+export function passesSince(
+  checks: readonly { readonly outcome: 'ok' | 'fail' | 'unknown' }[],
+): boolean {
+  return (
+    checks.some(({ outcome }) => outcome === 'ok') &&
+    checks.every(({ outcome }) => outcome !== 'fail')
+  );
 }
 
 const longestWait_s = 86_400;

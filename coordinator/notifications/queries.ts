@@ -6,8 +6,8 @@ import { bytesText, insertRows, namesOf, updateRows } from '../database/table.ts
 import { orNotFound } from '../gate/context.ts';
 import { countTrial } from '../gate/trials.ts';
 import type { Hours } from './hours.ts';
-import type { Because, HeldBy, StepEvent } from './policy.ts';
-import type { Attempt } from './story.ts';
+import type { Because, StepEvent } from './policy.ts';
+import type { Attempt, StoredHold } from './story.ts';
 
 /** Channels as people configure them (rule 30). */
 
@@ -487,7 +487,7 @@ export type StepRow = {
   readonly due_at: number;
   readonly created_at: number;
   readonly settled_at: number | null;
-  readonly holds: readonly (readonly [by: HeldBy, from: number, until: number])[];
+  readonly holds: readonly StoredHold[];
   readonly because: Because | null;
   readonly message: {
     readonly state: MessageRow['state'];

@@ -13,13 +13,16 @@ export type Attempt = {
   readonly words: string | null;
 };
 
+/** `parent`: what was down, where it was held for that. */
+export type StoredHold = readonly [by: HeldBy, from: number, until: number, parent?: string];
+
 export type StoredStep = {
   readonly event: StepEvent;
   readonly state: 'held' | 'told' | 'dropped' | 'merged';
   readonly due_at: number;
   readonly created_at: number;
   readonly settled_at: number | null;
-  readonly holds: readonly (readonly [by: HeldBy, from: number, until: number])[];
+  readonly holds: readonly StoredHold[];
   readonly because: Because | null;
   readonly message: {
     readonly state: 'waiting' | 'delivered' | 'refused' | 'failed' | 'superseded';
@@ -131,6 +134,8 @@ const heldWords: Readonly<Record<HeldBy, string>> = {
   maintenance: 'the monitor was in maintenance',
   mute: 'alerts were muted',
   hours: 'it was outside the active hours of this channel',
+  dependency: 'what this monitor depends on was down',
+  parent_check: 'what this monitor depends on was checked first',
   bucket: 'this channel had just got several messages, so further ones are sent together',
   down_on_its_way: 'the alert that it is down was not delivered yet',
 };
@@ -151,7 +156,10 @@ function stepLines({
       at: event === 'reminder' ? created_at : Math.max(due_at, created_at),
       text: event === 'reminder' ? 'Reminder scheduled.' : `${name} queued.`,
     },
-    ...holds.map(([by, from]) => ({ at: from, text: `On hold: ${heldWords[by]}.` })),
+    ...holds.map(([by, from, , parent]) => ({
+      at: from,
+      text: `On hold: ${parent === undefined ? heldWords[by] : `${parent} was down, which this monitor depends on`}.`,
+    })),
     ...(message === null ? [] : messageLines(message)),
     ...(state === 'merged'
       ? [

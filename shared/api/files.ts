@@ -22,7 +22,7 @@ import {
   valueFault,
 } from './fields.ts';
 import { MaintenanceIn } from './maintenance.ts';
-import { MonitorIn } from './monitors.ts';
+import { MonitorIn, mostParents } from './monitors.ts';
 import { exampleIds, operation } from './operation.ts';
 import { StatusPageIn, StatusPagePatch, StatusPageRowIn } from './status-pages.ts';
 
@@ -69,7 +69,13 @@ const FileMonitor = object('FileMonitor', {
     boolean({ meaning: 'Whether it counts for the status of its group.' }),
     true,
   ),
+  depends_on_monitors: parents(MonitorIn.shape.depends_on_monitors),
+  depends_on_groups: parents(MonitorIn.shape.depends_on_groups),
 });
+
+function parents({ documented }: Field<unknown>) {
+  return optional(array(key, { ...documented, maxItems: mostParents }), []);
+}
 
 const { personal: _personal, try: _try, ...ofChannel } = ChannelIn.shape;
 const FileChannel = object('FileChannel', {

@@ -35,6 +35,14 @@ const config = {
     'Settings of the type. Secret values come back as `***`; sending `***` leaves them as they are.',
 };
 
+const parents = grown(
+  array(uuid(), {
+    description: 'While one of these is down, the alerts of this monitor are held.',
+    example: [],
+  }),
+  [],
+);
+
 export const MonitorOut = object('MonitorOut', {
   id: uuid({ example: exampleIds.monitor }),
   name: string({ example: 'Shop' }),
@@ -79,8 +87,22 @@ export const MonitorOut = object('MonitorOut', {
     description: 'What to do when it fails; shown first on its incidents.',
     example: 'Restart the `shop` unit, then call Ana.',
   }),
+  depends_on_monitors: parents,
+  depends_on_groups: parents,
   warnings,
 });
+
+export const mostParents = 10;
+const parentWords = (what: string) =>
+  `Up to ${mostParents} ${what}. While one of them is down, the alerts of this monitor are held; it is told of if it stays down after that.`;
+const dependencies = {
+  depends_on_monitors: maybe(array(uuid(), { maxItems: mostParents }), {
+    description: parentWords('monitors'),
+  }),
+  depends_on_groups: maybe(array(uuid(), { maxItems: mostParents }), {
+    description: parentWords('groups'),
+  }),
+};
 
 const runbookWords =
   'What to do when it fails, in Markdown without HTML and images, up to 2,000 characters.';
@@ -138,6 +160,7 @@ export const MonitorIn = object('MonitorIn', {
   }),
   tags: maybe(tags, { description: tagWords }),
   runbook: maybe(runbook, { description: runbookWords }),
+  ...dependencies,
 });
 
 export const MonitorPatch = object(
@@ -185,6 +208,7 @@ export const MonitorPatch = object(
       description: `All of them from now on; an empty list takes them away. ${tagWords}`,
     }),
     runbook: maybe(runbook, { description: `An empty one takes it away. ${runbookWords}` }),
+    ...dependencies,
   },
   { description: 'A field that is not sent, or null, stays as it is.' },
   ({ group, ungroup }, place) =>
@@ -282,6 +306,7 @@ export const monitorRefusals = [
   'tags_invalid',
   'runbook_invalid',
   'ping_alias_taken',
+  'dependencies_invalid',
 ] as const;
 
 export const listMonitors = operation({
@@ -345,7 +370,7 @@ export const createMonitor = operation({
     'sent here is ignored. A heartbeat monitor gets a token of its own, which stands on its ' +
     'page in the web interface and never in an answer. With an `external_id` that a monitor has ' +
     'already, that one is changed to what is sent and answered with 200: target, name, ' +
-    'interval, config, group, `affects_group_status`, tags and runbook that are not sent stay ' +
+    'interval, config, group, `affects_group_status`, tags, runbook and dependencies that are not sent stay ' +
     'as they are, and the type must be the same.',
   body: MonitorIn,
   response: MonitorOut,
@@ -354,7 +379,13 @@ export const createMonitor = operation({
     status: 200,
     when: 'A monitor with this `external_id` existed already; it is as sent now.',
   },
-  refusals: ['monitor_type_unknown', 'plan_limit_monitors', 'type_differs', ...monitorRefusals],
+  refusals: [
+    'monitor_type_unknown',
+    'monitor_not_found',
+    'plan_limit_monitors',
+    'type_differs',
+    ...monitorRefusals,
+  ],
 });
 
 export const getMonitor = operation({

@@ -43,5 +43,11 @@ export const restoreMonitor = operation({
   params: { monitor_id: uuid() },
   response: MonitorOut,
   success: 200,
-  refusals: ['monitor_not_found', 'external_id_taken', 'ping_alias_taken', 'plan_limit_monitors'],
+  refusals: [
+    'monitor_not_found',
+    'external_id_taken',
+    'ping_alias_taken',
+    'plan_limit_monitors',
+    'dependencies_invalid',
+  ],
 });

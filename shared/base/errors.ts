@@ -110,6 +110,10 @@ export const refusalCodes = {
   external_id_invalid: ['invalid', 'The external id must be one line of at most 200 characters.'],
   tags_invalid: ['invalid', 'The tags are too many, or one is too long or has blanks or commas.'],
   runbook_invalid: ['invalid', 'The runbook is too long.'],
+  dependencies_invalid: [
+    'invalid',
+    'A monitor depends on too many, or would depend on itself; the message says how.',
+  ],
   position_invalid: ['invalid', 'The position is out of range.'],
   request_malformed: ['invalid', 'The request could not be read.'],
   time_zone_invalid: [

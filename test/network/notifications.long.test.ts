@@ -127,6 +127,45 @@ describe('messages', () => {
     expect(receiver.got.map(({ type }) => type)).toEqual(['incident.down', 'incident.up']);
   });
 
+  test('rule 47: a gateway that breaks with three monitors that depend on it is one message, and who stays down is told of after it', async () => {
+    const [uplink, target, slow] = [
+      await network.startTarget(),
+      await network.startTarget(),
+      await network.startTarget(),
+    ];
+    // Its own turns are far apart: whoever depends on it is confirmed before it, and has it asked.
+    const gateway = await network.addMonitor({
+      target: uplink.url(),
+      interval_s: 600,
+      name: 'Gateway',
+    });
+    const children: string[] = [];
+    for (const [name, { url }] of [
+      ['Shop', target] as const,
+      ['Mail', target] as const,
+      ['Cache', slow] as const,
+    ])
+      children.push(await network.addMonitor({ target: url(), interval_s: 2, name }));
+    await network.sql`update monitors set depends_on_monitors = ${[gateway]}::uuid[]
+      where id = any(${children}::uuid[])`;
+    const receiver = await startReceiver();
+    await addChannel(receiver.url, [gateway, ...children]);
+    for (const child of children) await seenFrom(network.sql, child, 3);
+    const heard = () =>
+      receiver.got.map(({ type, data }) => `${data.sentence.split(' ')[0]} ${type.split('.')[1]}`);
+    for (const each of [uplink, target, slow]) each.answer(broken);
+    for (const monitor of [...children, gateway])
+      await incidentThat(network.sql, monitor, isConfirmed);
+    await eventually(async () => heard().length > 0);
+    await new Promise((resolve) => setTimeout(resolve, 20_000));
+    expect(heard()).toEqual(['Gateway down']);
+    uplink.answer(fine);
+    target.answer(fine);
+    await incidentThat(network.sql, gateway, isResolved, 120_000);
+    await eventually(async () => heard().length === 3, 60_000);
+    expect(heard()).toEqual(['Gateway down', 'Gateway up', 'Cache down']);
+  });
+
   test('rule 32: 100 targets that break at once are a few messages to people, and a message each to a program', async () => {
     const [target, receiver] = [await network.startTarget(), await startReceiver()];
     const monitors: string[] = [];

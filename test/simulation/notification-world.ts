@@ -154,6 +154,8 @@ export const tell = (story: Story): Heard => {
           },
           cover: [],
           muted_until: isIn(story.mutes, Math.min(now, outage.up))?.to ?? null,
+          parents: [],
+          parents_awaited: null,
           waits_for_steadiness: each.flaps,
           flapping: each.event === 'up' ? 'plain' : (verdicts.get(outage) ?? 'plain'),
           down_again: story.outages.some(

@@ -440,6 +440,8 @@ export const createNetwork = async ({
         external_id: null,
         tags: [],
         runbook: null,
+        depends_on_monitors: [],
+        depends_on_groups: [],
         config_version: 1,
       };
       await sql.begin(async (transaction) => {

@@ -16,6 +16,7 @@ import type {
 import { webhook } from '../../coordinator/notifications/kinds/webhook.ts';
 import { createOwnerFallback } from '../../coordinator/notifications/last-resort.ts';
 import { createPlanner } from '../../coordinator/notifications/plan.ts';
+import type { Check } from '../../coordinator/results/check.ts';
 import { createResults, noUnsealedHours } from '../../coordinator/results/reading.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { eventually } from './eventually.ts';
@@ -67,7 +68,15 @@ export const notificationBench = async (sql: Sql) => {
   const answers: { of: (outgoing: Outgoing) => SendOutcome | Promise<SendOutcome> } = {
     of: () => answered(204),
   };
-  const results = createResults({ unsealed: noUnsealedHours, log });
+  const checks = new Map<number, readonly Check[]>();
+  const results = createResults({
+    unsealed: {
+      ...noUnsealedHours,
+      checksOf: (_partition, monitor, from, to) =>
+        (checks.get(monitor) ?? []).filter(({ at }) => from <= at && at < to),
+    },
+    log,
+  });
   const coordinator = (place = newId(), sqlOfCourier = sql) => {
     const kind = alertKind({
       clock,
@@ -143,6 +152,13 @@ export const notificationBench = async (sql: Sql) => {
       await sql`insert into monitors (id, organisation_id, partition, name, type, target, interval_s, group_id)
         values (${id}, ${organisation}, 3, ${name}, 'https', 'https://shop.example', 60, ${group})`;
       return id;
+    },
+    /** A check of it that began now. */
+    checked: async (monitor: string, outcome: Check['outcome']): Promise<void> => {
+      const [row] = await sql<{ key: number }[]>`select key from monitors where id = ${monitor}`;
+      const check = { probe: 1, at: state.now, took_ms: 9, outcome, cause: null, phases: null };
+      const key = row?.key ?? 0;
+      checks.set(key, [...(checks.get(key) ?? []), check]);
     },
     /** The monitor goes down now, and its "down" is due. */
     down: async (monitor: string): Promise<string> => {

@@ -626,6 +626,10 @@ create table monitors (
   edited_at timestamptz,
   -- What to do when it fails, as its people wrote it: shown first on an incident.
   runbook text,
+  -- Whose outage explains its own (rule 47). No references, as a list has none: who deletes one takes
+  -- it out of these.
+  depends_on_monitors uuid[] not null default '{}',
+  depends_on_groups uuid[] not null default '{}',
   check ((partition >= 0) and (partition <= 31)),
   check (type in ('https', 'dns', 'heartbeat', 'tcp', 'tls', 'icmp', 'domain', 'websocket', 'grpc')),
   unique (key),
@@ -634,6 +638,7 @@ create table monitors (
   foreign key (organisation_id, group_id) references groups(organisation_id, id) on delete set null (group_id)
 );
 create unique index monitors_external_id on monitors (organisation_id, external_id) where (external_id is not null);
+create index monitors_dependent on monitors (organisation_id) where (depends_on_monitors <> '{}' or depends_on_groups <> '{}');
 create index monitors_of_group on monitors (group_id, key) where (group_id is not null);
 create index monitors_page on monitors (organisation_id, key);
 create index monitors_partition on monitors (partition, key);

@@ -67,7 +67,7 @@ export async function inSlices(
   whole: Objects & { readonly prune: boolean },
   world: CommandContext,
 ): Promise<readonly PlannedObject[]> {
-  const monitors = Object.entries(objects.monitors);
+  const monitors = parentsFirst(objects.monitors);
   const show = (done: number): void => {
     if (world.attended) world.err(`\r${progressBar(done, monitors.length)}`);
   };
@@ -82,6 +82,24 @@ export async function inSlices(
   } finally {
     if (world.attended && monitors.length > slice) world.err('\r\u001b[K');
   }
+}
+
+/** A call can only name what it has itself, or a call before it made. */
+export function parentsFirst(
+  monitors: SlicedObjects['objects']['monitors'],
+): readonly (readonly [key: string, monitor: Raw])[] {
+  const sorted = new Map<string, Raw>();
+  const seen = new Set<string>();
+  const add = (key: unknown): void => {
+    const own = typeof key === 'string' && !seen.has(key) ? monitors[key] : undefined;
+    if (typeof key !== 'string' || own === undefined) return;
+    seen.add(key);
+    const parents = own.depends_on_monitors;
+    if (Array.isArray(parents)) parents.forEach(add);
+    sorted.set(key, own);
+  };
+  Object.keys(monitors).forEach(add);
+  return [...sorted];
 }
 
 const barWidth = 30;

@@ -148,6 +148,8 @@ const fieldsOf: Readonly<Record<FileKind, (row: Raw, about: About) => Raw>> = {
       runbook: null,
     }),
     ...(row.group === null ? {} : { group: about.referTo(row.group, about.key)[0] }),
+    ...listed(row.depends_on_monitors, 'depends_on_monitors', about),
+    ...listed(row.depends_on_groups, 'depends_on_groups', about),
     ...externalId(row, about),
   }),
   channels: (row, about) => ({

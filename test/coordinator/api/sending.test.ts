@@ -354,7 +354,8 @@ describe('The REST face', () => {
     const { value, ...rest } = theirs(recorded);
     if (typeof value !== 'object' || value === null) return theirs(recorded);
     const left = sent.includes('affects_group_status') ? {} : { affects_group_status: null };
-    return { ...rest, value: { external_id: null, tags: null, runbook: null, ...value, ...left } };
+    const later = { runbook: null, depends_on_monitors: null, depends_on_groups: null };
+    return { ...rest, value: { external_id: null, tags: null, ...later, ...value, ...left } };
   };
 
   let app: FastifyInstance;

@@ -217,6 +217,60 @@ describe('files', () => {
     expect((await bench.call(getFile, house.owner, { file: 'shop' })).objects).toEqual([]);
   });
 
+  test('rule 47: monitors of one file depend on each other in any order, and may turn round', async () => {
+    const https = { type: 'https', target: 'https://shop.example/' };
+    const file = (shopParents: string[], gatewayParents: string[]) => ({
+      groups: { routers: {} },
+      monitors: {
+        shop: { ...https, depends_on_monitors: shopParents, depends_on_groups: ['routers'] },
+        gateway: { ...https, depends_on_monitors: gatewayParents },
+      },
+    });
+    const done = await applied(file(['gateway'], []));
+    expect(done.applied).toBe(true);
+    const parents = async (key: string) =>
+      (await bench.call(getMonitor, house.owner, { monitor_id: idOf(done, key) }))
+        .depends_on_monitors;
+    expect(await parents('shop')).toEqual([idOf(done, 'gateway')]);
+    expect(differences(await planned(file(['gateway'], [])))).toEqual([]);
+    expect(differences(await planned(file([], ['shop'])))).toEqual([
+      expect.objectContaining({
+        key: 'shop',
+        changes: { depends_on_monitors: { before: ['gateway'], after: [] } },
+      }),
+      expect.objectContaining({
+        key: 'gateway',
+        changes: { depends_on_monitors: { before: [], after: ['shop'] } },
+      }),
+    ]);
+    await applied(file([], ['shop']));
+    expect(await parents('shop')).toEqual([]);
+    const circle = await applied(file(['gateway'], ['shop']));
+    expect(circle.applied).toBe(false);
+    expect(circle.objects.find(({ key }) => key === 'shop')?.error).toEqual({
+      code: 'dependencies_invalid',
+      message:
+        'A monitor cannot depend on itself: "shop" depends on "gateway", which depends on "shop". Take one of these dependencies away.',
+    });
+    const chain = await planned(
+      {
+        monitors: {
+          last: { ...https, depends_on_monitors: ['middle'] },
+          middle: { ...https, depends_on_monitors: ['bad'] },
+          bad: { ...https, target: 'ftp://shop.example/' },
+        },
+      },
+      'chain',
+    );
+    expect(chain.objects.map(({ key, error }) => [key, error?.message])).toEqual([
+      ['last', 'the monitor "middle" is refused itself.'],
+      ['middle', 'the monitor "bad" is refused itself.'],
+      ['bad', expect.stringContaining('target')],
+    ]);
+    const lost = await planned(file(['nobody'], []));
+    expect(lost.objects.find(({ key }) => key === 'shop')?.error?.code).toBe('reference_unknown');
+  });
+
   test('adopts what exists, by its id, its external id or the name of a group', async () => {
     const https = { type: 'https', target: 'https://hand.example/' };
     const byId = await bench.call(createMonitor, house.owner, https);

@@ -63,6 +63,8 @@ const draft = (
       external_id: null,
       tags: null,
       runbook: null,
+      depends_on_monitors: null,
+      depends_on_groups: null,
       ...input,
     },
     organisation,
@@ -81,6 +83,8 @@ const nothing: MonitorPatch = {
   external_id: null,
   tags: null,
   runbook: null,
+  depends_on_monitors: null,
+  depends_on_groups: null,
 };
 const amend = (monitor: Monitor, patch: Partial<MonitorPatch>, plan: PlanName = 'self_hosted') =>
   amendMonitor(monitor, { ...nothing, ...patch }, { plan, checkers, registries });

@@ -7,8 +7,11 @@ import {
   fullBucket,
   gather,
   muteFrom,
+  parentOutage,
+  passesSince,
   reminderFrom,
   type StepContext,
+  waitForParents,
 } from '../../../coordinator/notifications/policy.ts';
 import fc from '../../support/random.ts';
 
@@ -19,6 +22,8 @@ describe('step', () => {
     channel: { shut: undefined, delay_s: 0, hours: null },
     cover: [],
     muted_until: null,
+    parents: [],
+    parents_awaited: null,
     flapping: 'plain',
     waits_for_steadiness: false,
     down_again: false,
@@ -181,6 +186,64 @@ describe('step', () => {
           expect(answer.is === 'due').toBe(muted <= now && !(from <= now && now < to));
         }),
       );
+    });
+  });
+
+  describe('rule 47: what it depends on', () => {
+    const held = (interval_s: number, resolved_at: number | null, now: number) =>
+      decideStep(
+        down,
+        {
+          ...around,
+          parents: [
+            parentOutage({ called: 'Gateway', started_at: -5, resolved_at, interval_s }, now),
+          ],
+        },
+        now,
+      );
+    test('rule 47: is down: until it was back for one round, of ten minutes at most', () => {
+      expect(held(60, null, 5)).toEqual({
+        is: 'held',
+        by: 'dependency',
+        until: 5 + 60 * minute,
+        parent: 'Gateway',
+      });
+      expect(held(60, 100, 75_099)).toMatchObject({ by: 'dependency', until: 75_100 });
+      expect(held(60, 100, 75_100)).toEqual({ is: 'due' });
+      expect(held(86_400, 100, 10 * minute + 15_100)).toEqual({ is: 'due' });
+    });
+    test('rule 47: was down: a "down" that was due before is told, and one that was held is not', () => {
+      const parents = [{ called: 'Gateway', from: 10, to: 100 }];
+      const over = { ...incident({ ended_at: 50 }), parents };
+      expect(decideStep(down, over, 200)).toEqual({ is: 'dropped', because: 'over' });
+      expect(
+        decideStep(down, { ...over, parents: [{ called: 'Gateway', from: 60, to: 100 }] }, 200),
+      ).toEqual({ is: 'due', as: 'was_down' });
+    });
+    test('rule 47: has not answered yet: for a moment', () => {
+      const awaited = { ...around, parents_awaited: waitForParents(10) };
+      expect(decideStep(down, awaited, 10)).toMatchObject({ by: 'parent_check', until: 15_010 });
+      expect(decideStep(down, awaited, 15_010)).toEqual({ is: 'due' });
+    });
+    test('rule 47: holds no reminder, and no end', () => {
+      const parents = [{ called: 'Gateway', from: 0, to: 100 }];
+      expect(decideStep({ ...down, event: 'reminder' }, { ...around, parents }, 5)).toEqual({
+        is: 'due',
+      });
+      expect(
+        decideStep({ ...down, event: 'up' }, { ...incident({ ended_at: 5 }), parents }, 6),
+      ).toEqual({ is: 'due' });
+    });
+    test('rule 47: is shown to be well by a pass, with no failure beside it', () => {
+      const [ok, fail, unknown] = [
+        { outcome: 'ok' },
+        { outcome: 'fail' },
+        { outcome: 'unknown' },
+      ] as const;
+      expect(passesSince([])).toBe(false);
+      expect(passesSince([unknown])).toBe(false);
+      expect(passesSince([ok, unknown])).toBe(true);
+      expect(passesSince([ok, fail])).toBe(false);
     });
   });
 

@@ -134,6 +134,8 @@ describe('The table of operations', () => {
       readonly external_id: string | null;
       readonly tags: readonly string[] | null;
       readonly runbook: string | null;
+      readonly depends_on_monitors: readonly string[] | null;
+      readonly depends_on_groups: readonly string[] | null;
     }>();
     expectTypeOf<InputOf<typeof operations.listIncidents>['state']>().toEqualTypeOf<
       'all' | 'open' | 'resolved'
@@ -161,6 +163,8 @@ describe('The table of operations', () => {
         external_id: null,
         tags: null,
         runbook: null,
+        depends_on_monitors: null,
+        depends_on_groups: null,
       },
     });
   });

@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { newId } from '../../../shared/base/crypto.ts';
+import { parentsFirst } from '../../../shared/client/files/calls.ts';
 import { readConfiguration } from '../../../shared/client/files/configuration.ts';
 import { readDocument } from '../../../shared/imports/document.ts';
 import { openServed, type Served } from '../../support/api.ts';
@@ -235,6 +236,25 @@ describe('a file', () => {
   });
 });
 
+test('a file that is sent in parts names parents before whom depends on them', () => {
+  const order = (monitors: Record<string, string[]>) =>
+    parentsFirst(
+      Object.fromEntries(
+        Object.entries(monitors).map(([key, depends_on_monitors]) => [
+          key,
+          { depends_on_monitors },
+        ]),
+      ),
+    ).map(([key]) => key);
+  expect(order({ shop: ['gateway', 'elsewhere'], mail: [], gateway: ['isp'], isp: [] })).toEqual([
+    'isp',
+    'gateway',
+    'shop',
+    'mail',
+  ]);
+  expect(order({ a: ['b'], b: ['a'] })).toEqual(['b', 'a']);
+});
+
 /** Whatever an account has and however it changes, its own file changes nothing in it. */
 describe('export', () => {
   const name = fc.oneof(
@@ -394,6 +414,8 @@ describe('export', () => {
                 await call('POST', 'monitors', {
                   ...one,
                   ...(of.grouped && groups[0] && { group: groups[0] }),
+                  depends_on_monitors: monitors.slice(0, 1),
+                  depends_on_groups: groups.slice(1),
                 })
               ).id,
             );

@@ -1,0 +1,75 @@
+import type { Queryable } from '../database/connect.ts';
+import type { Dependent } from './dependencies.ts';
+
+/** Who depends on whom in the organisation, and besides the monitors with these ids. */
+export async function dependentsOf(
+  sql: Queryable,
+  organisation: string,
+  ids: readonly string[],
+): Promise<Map<string, Dependent>> {
+  const rows = await sql<(Dependent & { readonly id: string })[]>`
+    select id, name, group_id as group, depends_on_monitors, depends_on_groups from monitors
+    where organisation_id = ${organisation} and (depends_on_monitors <> '{}' or depends_on_groups <> '{}')
+    union
+    select id, name, group_id, depends_on_monitors, depends_on_groups from monitors
+    where organisation_id = ${organisation} and id = any(${ids}::uuid[])`;
+  return new Map(rows.map(({ id, ...row }) => [id, row]));
+}
+
+/** Nobody depends on these any more. */
+export async function forgetParents(
+  sql: Queryable,
+  organisation: string,
+  { monitors = [], groups = [] }: { monitors?: readonly string[]; groups?: readonly string[] },
+): Promise<void> {
+  await sql`
+    update monitors set
+      depends_on_monitors = array(select p from unnest(depends_on_monitors) with ordinality u (p, nth)
+        where p <> all(${monitors}::uuid[]) order by nth),
+      depends_on_groups = array(select p from unnest(depends_on_groups) with ordinality u (p, nth)
+        where p <> all(${groups}::uuid[]) order by nth)
+    where organisation_id = ${organisation} and (depends_on_monitors <> '{}' or depends_on_groups <> '{}')
+      and (depends_on_monitors && ${monitors}::uuid[] or depends_on_groups && ${groups}::uuid[])`;
+}
+
+/** Those of their parents that are deleted meanwhile are none any more. */
+export async function forgetMissingParents(
+  sql: Queryable,
+  organisation: string,
+  ids: readonly string[],
+): Promise<void> {
+  await sql`
+    update monitors m set
+      depends_on_monitors = array(select p from unnest(m.depends_on_monitors) with ordinality u (p, nth)
+        join monitors o on o.id = p and o.organisation_id = ${organisation} order by nth),
+      depends_on_groups = array(select p from unnest(m.depends_on_groups) with ordinality u (p, nth)
+        join groups o on o.id = p and o.organisation_id = ${organisation} order by nth)
+    where m.organisation_id = ${organisation} and m.id = any(${ids}::uuid[])
+      and (m.depends_on_monitors <> '{}' or m.depends_on_groups <> '{}')`;
+}
+
+/**
+ * The parents of a monitor `c`, for statements: those that it names, and of groups the members that
+ * count for their status (rule 29). `called`: as the monitor names them, a group by its own name.
+ */
+export function parentsOf(sql: Queryable) {
+  return sql`(
+    select p.id, p.name as called from monitors p
+    where p.organisation_id = c.organisation_id and p.id = any(c.depends_on_monitors)
+    union all
+    select p.id, g.name from groups g
+    join monitors p on p.group_id = g.id and p.affects_group_status
+    where g.organisation_id = c.organisation_id and g.id = any(c.depends_on_groups))`;
+}
+
+const mostAsked = 20;
+
+/**
+ * The parents of these monitors that a probe can be asked about now. Of a large group only some
+ * are: what is wrong with the others is known at their own turns.
+ */
+export function parentsToAsk(sql: Queryable) {
+  return sql`(
+    select a.id, a.key, a.partition from ${parentsOf(sql)} o join monitors a on a.id = o.id
+    where a.paused_at is null and a.type <> 'heartbeat' order by a.key limit ${mostAsked})`;
+}
