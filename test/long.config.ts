@@ -20,7 +20,6 @@ const longest = [
   'network/database-still',
   'network/handover',
   'network/one-address',
-  'coordinator/database/faults',
   'network/torment',
   'network/assignments',
   'network/keys-replaced',

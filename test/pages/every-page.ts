@@ -48,8 +48,9 @@ export const describeLooks = (
     beforeAll(async () => {
       // In the zone of pages without scripts, so that both say the same times.
       wide = await openTab(browser(), web.url, { width: desk, zone: 'UTC' });
-      bare = await openTab(browser(), web.url, { width: desk, scripts: false });
-      narrow = await openTab(browser(), web.url, { width: phone });
+      const other = { keepsAssets: true } as const;
+      bare = await openTab(browser(), web.url, { ...other, width: desk, scripts: false });
+      narrow = await openTab(browser(), web.url, { ...other, width: phone });
     });
 
     const arrive = async (tab: Tab, of: PageLook): Promise<void> => {

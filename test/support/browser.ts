@@ -147,6 +147,8 @@ export type Look = {
   /** `name=value`. */
   readonly cookie?: string | undefined;
   readonly zone?: string;
+  /** What pages share is fetched once, also when it starts anew: nobody weighs it here. */
+  readonly keepsAssets?: true;
 };
 
 /** A tab, and what was to be heard in it. */
@@ -221,7 +223,7 @@ export const openTab = async (browser: Browser, url: string, look: Look = {}): P
     await page.goto('about:blank');
     await page.emulateMedia({ colorScheme: options.colorScheme ?? null });
     await context.clearCookies();
-    await session.send('Network.clearBrowserCache');
+    if (!look.keepsAssets) await session.send('Network.clearBrowserCache');
     if (cookie !== undefined) await setCookie(context, url, cookie);
     complaints.length = 0;
     fetched.length = 0;
