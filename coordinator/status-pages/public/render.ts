@@ -223,8 +223,8 @@ function service(monitor: PublicMonitor, view: View): Html {
     <li>
       <div class="line">
         ${name}
-        <span class="percent">${percentText(view, monitor.percent[90])}</span>
         ${stateMark(monitor.state, words.states[monitor.state])}
+        <span class="percent">${percentText(view, monitor.percent[90])}</span>
       </div>
       ${slowLine(monitor, view)}
       ${bars(monitor.days, view)}
@@ -241,7 +241,7 @@ function slowLine({ slowSince }: PublicMonitor, view: View): Html | false {
   return (
     slowSince !== null &&
     html`
-    <p>
+    <p class="slow">
       ${stateMark('degraded', view.words.slow)} <span class="soft">
         ${sinceFor(slowSince, view)}
       </span>
