@@ -56,26 +56,28 @@ function tenth(value: number): number {
   return Math.round(value * 10) / 10;
 }
 
-/** What lies below such a line, in whole units: it is a shade, and as long as the line. */
+/** What lies between two such lines, in whole units: it is a shade, and as long as they are. */
 export function areaPath(
-  points: readonly Point[],
+  points: readonly { readonly at: number; readonly low: number; readonly high: number }[],
   x: (at: number) => number,
   y: (value: number) => number,
   gap: number,
 ): string {
-  const floor = y(0);
   let path = '';
-  let last: { readonly at: number; readonly x: number; readonly y: number } | undefined;
-  for (const { at, value } of points) {
-    if (value === null) continue;
-    const [right, down] = [Math.round(x(at)), Math.round(y(value))];
-    path +=
-      last !== undefined && at - last.at <= gap
-        ? `l${right - last.x} ${down - last.y}`
-        : `${last === undefined ? '' : `V${floor}z`}M${right} ${floor}V${down}`;
-    last = { at, x: right, y: down };
+  let before: number | undefined;
+  /** From its last point back to the first, below. */
+  let back = '';
+  let last = { x: 0, high: 0, low: 0 };
+  for (const { at, low, high } of points) {
+    const here = { x: Math.round(x(at)), high: Math.round(y(high)), low: Math.round(y(low)) };
+    const goesOn = before !== undefined && at - before <= gap;
+    path += goesOn
+      ? `l${here.x - last.x} ${here.high - last.high}`
+      : `${before === undefined ? '' : `V${last.low}${back}z`}M${here.x} ${here.high}`;
+    back = goesOn ? `l${last.x - here.x} ${last.low - here.low}${back}` : '';
+    [before, last] = [at, here];
   }
-  return last === undefined ? '' : `${path}V${floor}z`;
+  return before === undefined ? '' : `${path}V${last.low}${back}z`;
 }
 
 export type LaneSample = {
@@ -163,14 +165,14 @@ const [sparkHeight, margin] = [12, 1];
 
 /**
  * Response times as one line, oldest first; it breaks where there is none. It shows a shape, not a
- * size: small changes stay small, because its height is at least a third of its highest value.
+ * size: small changes stay small, because it is as tall as its highest value, and even ones in the middle.
  */
 export function spark(values: readonly (number | null)[], words: string): Html | null {
   const present = values.filter((value) => value !== null);
   if (present.length < 2) return null;
   const limit = Math.max(...present);
-  const range = Math.max(limit - Math.min(...present), limit / 3) || 1;
-  const least = (limit + Math.min(...present) - range) / 2;
+  const range = limit || 1;
+  const least = Math.min(...present) / 2;
   // Steps from point to point repeat themselves, which places do not: compressed, that is half.
   let path = '';
   let before: number | undefined;
@@ -288,15 +290,17 @@ const heights: Readonly<Record<State, number>> = {
   pending: 3,
 };
 
+const middle = 12;
+
 /** Plain bars are a dashed line as wide as they are tall: it weighs a fiftieth of them. */
 function runPath({ state, at, length }: Run): string {
   return isPlain(state)
-    ? `M${at * step} ${24 - heights[state] / 2}h${(length * step - gap).toFixed(1)}`
+    ? `M${at * step} ${middle}h${(length * step - gap).toFixed(1)}`
     : Array.from({ length }, (_, nth) => barPath(at + nth, state)).join('');
 }
 
 function barPath(at: number, state: State): string {
-  const [x, y, width] = [at * step, 24 - heights[state], step - gap];
+  const [x, y, width] = [at * step, middle - heights[state] / 2, step - gap];
   if (state === 'verifying')
     return `M${x} ${y}h${(width / 2).toFixed(1)}v5h${(width / 2).toFixed(1)}v${heights[state] - 5}h-${width.toFixed(1)}z`;
   return [0, 4, 8, 12]

@@ -14,39 +14,37 @@ type Delivery = OutputOf<typeof showFrame>['delivery'];
 export const mailMissingWords = 'Cannot deliver: e-mail is not set up';
 
 /**
- * Says on every page that alerts cannot be delivered, before one is lost: red while no channel can
- * deliver, amber while one of several cannot.
+ * Says on every page but those of alerts, which say it themselves, that alerts cannot be delivered,
+ * before one is lost: red while no channel can deliver, amber while one of several cannot.
  */
 export function deliveryBar(delivery: Delivery | undefined): Html | null {
   if (delivery === undefined || (delivery.can_deliver && delivery.failing.length === 0))
     return null;
   const state = delivery.can_deliver ? 'verifying' : 'down';
-  const title = delivery.can_deliver
-    ? 'Some alerts cannot be delivered'
-    : 'No alert can be delivered';
   return html`
     <div class="notice notice-${state} row" id="delivery">
       ${icon(state)}
-      <div>
-        <p class="notice-title">${title}</p>
-        <p>${reasons(delivery).join(' ')}</p>
-      </div>
-      <a class="button" href="/alerts">Channels</a>
+      <p class="notice-title">${deliveryWords(delivery)}</p>
+      <a class="button" href="/alerts">Fix</a>
     </div>
   `;
 }
 
-function reasons({ channels, failing }: Delivery): readonly string[] {
-  const unmailed = failing.filter(({ obstacle }) => obstacle === 'mail_missing');
-  const refused = failing.filter(({ obstacle }) => obstacle === 'failing').map(({ name }) => name);
-  if (channels === 0) return ['No channels yet.'];
-  if (failing.length === 0) return ['All channels are off, unsubscribed or not confirmed.'];
-  return [
-    ...(unmailed.length > 0
-      ? [`${mailMissingWords} (${named(unmailed.map(({ name }) => name))}).`]
-      : []),
-    ...(refused.length > 0 ? [`${named(refused)} cannot deliver alerts.`] : []),
-  ];
+function deliveryWords({ can_deliver, channels, failing }: Delivery): string {
+  const names = named(failing.map(({ name }) => name));
+  if (can_deliver)
+    return failing.length === 1
+      ? `${names} cannot deliver alerts`
+      : `${failing.length} channels cannot deliver alerts: ${names}`;
+  const why =
+    channels === 0
+      ? 'no channels yet'
+      : failing.length === 0
+        ? 'all channels are off, unsubscribed or not confirmed'
+        : failing.every(({ obstacle }) => obstacle === 'mail_missing')
+          ? 'e-mail is not set up'
+          : names;
+  return `No alert can be delivered: ${why}`;
 }
 
 const maxNames = 3;
@@ -199,7 +197,7 @@ export function documentOf(shown: ShownPage, frame: Frame): Html {
               ${ends(frame)}
               ${frame.managedBy !== null && managedNotice(frame.managedBy)}
               ${muted(frame)}
-              ${deliveryBar(frame.delivery)}
+              ${shown.place !== 'alerts' && deliveryBar(frame.delivery)}
               ${message(said, frame.request.address)}
               ${shown.main}
               ${later(shown)}
@@ -289,7 +287,7 @@ function account({ person }: SignedIn, { organisation }: Caller): Html {
       body: html`
         ${menuTitle(person.email)}
         ${menuLink('/profile', 'Your profile', { symbol: 'profile' })}
-        ${menuLink('/organisations', 'Organisations', { symbol: 'organisation' })}
+        ${menuLink('/organisations', 'Organisations', { symbol: 'switch' })}
         <hr>
         <form method="post" action="/sign-out">
           <button class="menu-entry">${icon('leave')}Sign out</button>

@@ -21,8 +21,15 @@ export function acts(inside: Part): Ending {
   return new Ending(inside, false);
 }
 
-/** Heading → cell, the same headings in each row; `id` is that of the row itself. */
-type Row = { readonly id?: string; readonly [heading: string]: Part | Ending };
+/**
+ * Heading → cell, the same headings in each row; `id` is that of the row itself. Rows in sequence that
+ * name the same `part` stand below it.
+ */
+type Row = {
+  readonly id?: string;
+  readonly part?: string;
+  readonly [heading: string]: Part | Ending;
+};
 
 /**
  * A list with a heading for each column. On narrow screens each row is a card, and each of its cells
@@ -38,7 +45,7 @@ export function stepTable(rows: readonly Row[]): Html {
 }
 
 function tableOf(rows: readonly Row[], steps: boolean, caption?: string): Html {
-  const all = rows.map(({ id, ...cells }) => ({ id, cells: Object.entries(cells) }));
+  const all = rows.map(({ id, part, ...cells }) => ({ id, part, cells: Object.entries(cells) }));
   const [first] = all;
   if (!first) return html``;
   return html`
@@ -46,7 +53,14 @@ function tableOf(rows: readonly Row[], steps: boolean, caption?: string): Html {
       <table class="cards">
         ${caption && html`<caption class="unseen">${caption}</caption>`}
         <thead><tr>${first.cells.map(headOf)}</tr></thead>
-        <tbody>${all.map(({ id, cells }) => rowOf(id, steps, cells.map(cellOf)))}</tbody>
+        <tbody>
+          ${all.map(({ id, part, cells }, at) => [
+            part !== undefined &&
+              part !== all[at - 1]?.part &&
+              html`<tr class="part"><th scope="colgroup" colspan="${cells.length}">${part}</th></tr>`,
+            rowOf(id, steps, cells.map(cellOf)),
+          ])}
+        </tbody>
       </table>
     </div>
   `;

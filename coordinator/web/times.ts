@@ -1,4 +1,4 @@
-import { briefDuration } from '../../shared/base/time.ts';
+import { agoText, briefDuration } from '../../shared/base/time.ts';
 import { type Html, html } from './html.ts';
 
 /** Times in the zone that the reader chose: the organisation's, UTC, or their own. */
@@ -134,7 +134,7 @@ export function timesIn(zone: string, now: number): Times {
     ago: (at) =>
       html`
         <time datetime="${machineText(at)}" data-ago>
-          ${briefDuration(now - ms(at))} ago
+          ${agoText(now - ms(at))}
         </time>
       `,
   };

@@ -42,6 +42,11 @@ export function briefDuration(length: number): string {
   return `${Math.floor(ms / size)} ${name}`;
 }
 
+/** `6 min ago`, as pages say it and their script keeps it. */
+export function agoText(length: number): string {
+  return length < 1_000 ? 'just now' : `${briefDuration(length)} ago`;
+}
+
 /** A half-open interval, [from, to), in whole milliseconds since the epoch. */
 export type Interval = { readonly from: number; readonly to: number };
 

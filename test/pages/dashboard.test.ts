@@ -96,7 +96,7 @@ describeInBrowser('the dashboard', (browser) => {
       expect(await rows(tab).first().innerText()).toContain('safe');
       await tab.page.getByRole('button', { name: 'Undo' }).click();
       await expect.poll(() => tab.page.getByText('Undone.').count()).toBe(1);
-      for (const choice of ['Mute until resolved', 'Unmute']) {
+      for (const choice of ['Until resolved', 'Unmute']) {
         await tab.page.getByRole('checkbox', { name: 'Select Vault' }).check();
         await tab.page.getByRole('button', { name: 'Mute…' }).click();
         await tab.page.getByRole('button', { name: choice, exact: true }).click();
@@ -163,7 +163,7 @@ describeInBrowser('the dashboard', (browser) => {
     expect(await order()).toEqual(before);
     // It joins the section above the list, and what is being read stays where it is.
     expect(await failing()).toContainEqual(expect.stringContaining('Wishlist'));
-    expect(await strip.innerText()).toContain('3 failing');
+    expect(await strip.innerText()).toContain('2 down, 1 being verified');
     expect(await topOf(read)).toBeCloseTo(place, 0);
     expect(await tab.page.getByRole('checkbox', { name: 'Select all' }).isVisible()).toBe(true);
     expect(await field.inputValue()).toBe('half a wo');

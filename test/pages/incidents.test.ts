@@ -86,8 +86,8 @@ describe('incidents', () => {
         );
         const open = await rows();
         expect(open).toEqual([
-          expect.stringContaining('Search API'),
           expect.stringContaining('Checkout'),
+          expect.stringContaining('Search API'),
         ]);
 
         await page
@@ -96,7 +96,7 @@ describe('incidents', () => {
           .click();
         await expect.poll(rows).toContainEqual(expect.stringMatching(/Wishlist\s*·\s*1000 times/));
         const states = (await rows()).map((each) => each.split('\t')[0]);
-        expect(states.slice(0, 2)).toEqual(['Verifying', 'Down']);
+        expect(states.slice(0, 2)).toEqual(['Down', 'Verifying']);
         expect(states.slice(2).filter((each) => each === 'Down' || each === 'Verifying')).toEqual(
           [],
         );
@@ -134,7 +134,7 @@ describe('incidents', () => {
       const tab = await openAs(browser(), web, '/incidents', 'member');
       const { page } = tab;
       // Nothing is in focus, and Search API waits for its confirmation.
-      for (const key of ['e', 'j', 'e', 'j']) await page.keyboard.press(key);
+      for (const key of ['e', 'j', 'j', 'e', 'k']) await page.keyboard.press(key);
       expect(await page.evaluate('document.activeElement.textContent')).toBe('Checkout');
       await page.keyboard.press('e');
       await page.waitForURL(`**/incidents/${demo.incident}`);
@@ -221,7 +221,6 @@ describe('delivery', () => {
       '/maintenance',
       '/groups',
       '/status-pages',
-      '/alerts',
       '/probes',
       '/members',
       '/tokens',
@@ -233,19 +232,24 @@ describe('delivery', () => {
       const bar = tab.page.locator('#delivery');
       for (const path of everywhere()) {
         await tab.page.goto(`${web.url}${path}`);
-        expect([path, await bar.innerText()]).toEqual([
+        expect([path, await bar.locator('p').innerText()]).toEqual([
           path,
-          expect.stringContaining('Pager cannot deliver alerts.'),
+          '2 channels cannot deliver alerts: Pager and ana@shop.example',
         ]);
         expect(await bar.getAttribute('class')).toContain('notice-verifying');
       }
+      // There the headline says it.
+      await tab.page.goto(`${web.url}/alerts`);
+      expect(await bar.count()).toBe(0);
+      expect(await tab.page.locator('h1').innerText()).toBe('2 channels cannot deliver alerts');
+      await tab.page.goto(web.url);
       expect(await barriers(tab.page)).toEqual([]);
       await web.sql`update channels set enabled = false where id = ${demo.channels.ops}`;
       for (const path of everywhere()) {
         await tab.page.goto(`${web.url}${path}`);
         expect([path, await bar.innerText()]).toEqual([
           path,
-          expect.stringContaining('No alert can be delivered'),
+          expect.stringContaining('No alert can be delivered: Pager and ana@shop.example'),
         ]);
         expect(await bar.getAttribute('class')).toContain('notice-down');
       }
@@ -270,7 +274,9 @@ describe('delivery', () => {
           await tab.page.goto(`${web.url}${path}`);
           return tab.page.locator(part).innerText();
         };
-        expect(await wordsAt('/', '#delivery.notice-down')).toContain(unset);
+        expect(await wordsAt('/', '#delivery.notice-down')).toContain(
+          'No alert can be delivered: e-mail is not set up',
+        );
         expect(await wordsAt(`/monitors/${demo.idOf('Checkout')}`, '#told')).toContain(unset);
         expect(await wordsAt('/monitors/new', '#would-be-told')).toContain(unset.toLowerCase());
         expect(await wordsAt('/alerts', 'tbody tr')).toContain(unset);
@@ -294,7 +300,7 @@ describe('delivery', () => {
       await mailed.sql`insert into monitors (id, organisation_id, partition, name, type, target, interval_s)
       values (${newId()}, ${mailed.house.organisation}, 0, 'Shop', 'https', 'https://shop.example/', 60)`;
       await tab.page.goto(mailed.url);
-      expect(await bar.innerText()).toContain('No channels yet.');
+      expect(await bar.innerText()).toContain('No alert can be delivered: no channels yet');
       await tab.close();
     });
   });

@@ -4,6 +4,7 @@ import { isRecord } from '../../../shared/base/json.ts';
 import { drawing } from '../../web/assets.ts';
 import { byContinent, stateMark } from '../../web/elements.ts';
 import { type Html, html, type Part, safeUrl } from '../../web/html.ts';
+import { phaseBar } from '../../web/phases.ts';
 import type { Times } from '../../web/times.ts';
 
 /**
@@ -33,14 +34,19 @@ const rows: readonly Row[] = [
   { label: 'gRPC message', text: evidenceText('grpc_message'), code: true },
   { label: 'Address', text: evidenceText('address'), code: true },
   { label: 'IPv4 and IPv6', text: familiesText, code: true },
-  { label: 'DNS · TCP · TLS · first byte', text: phasesText, varies: true },
+  {
+    label: 'Phases',
+    text: ({ phases }) => (phases === null ? undefined : 'phases'),
+    cell: phaseBar,
+    varies: true,
+  },
   { label: 'Certificate', text: certificateText },
   { label: 'Response code', text: evidenceText('rcode'), code: true },
   { label: 'Answers', text: evidenceText('answers'), code: true },
   { label: 'Redirects', text: redirectText, code: true },
   { label: 'Headers', text: headerText('headers'), code: true, varies: true },
   { label: 'Trailers', text: headerText('trailers'), code: true, varies: true },
-  { label: 'Start of the body', text: evidenceText('body'), code: true },
+  { label: 'Response body', text: evidenceText('body'), code: true },
 ];
 
 function evidenceText(name: string) {
@@ -70,17 +76,6 @@ function familiesText({ evidence }: Check): string | undefined {
         .join(' '),
     )
     .join('\n');
-}
-
-function phasesText(check: Check): string | undefined {
-  return check.phases === null
-    ? undefined
-    : `${phase(check, 'dns')} · ${phase(check, 'tcp')} · ${phase(check, 'tls')} · ${phase(check, 'first_byte')} ms`;
-}
-
-function phase({ phases }: Check, name: string): string {
-  const value = phases?.[name];
-  return typeof value === 'number' ? String(Math.round(value)) : '–';
 }
 
 function certificateText(check: Check): string | undefined {
@@ -120,18 +115,28 @@ function headerText(name: string) {
   };
 }
 
-/** One row for each kind of value, one column for each check. Cells that differ are marked. */
+/** What most cells of a row say; of two that say different things, neither. */
+function usual(seen: readonly string[]): string | undefined {
+  const [most, next] = [...Map.groupBy(seen, (text) => text)]
+    .map(([text, same]) => ({ text, count: same.length }))
+    .toSorted((a, b) => b.count - a.count);
+  return next === undefined || (most?.count ?? 0) > next.count ? most?.text : undefined;
+}
+
+/** One row for each kind of value, one column for each check. Cells unlike most others are marked. */
 export function evidenceRows(checks: readonly Check[]): readonly Html[] {
   return [...rows, ...others(checks)].flatMap((row) => {
     const texts = checks.map((check) => row.text(check));
     if (texts.every((text) => text === undefined)) return [];
     const seen = texts.filter((text) => text !== undefined);
-    const differs = row.varies !== true && new Set(seen).size > 1;
+    const most = usual(seen);
+    const differs = (text: string | undefined): boolean =>
+      row.varies !== true && text !== undefined && text !== most;
     return [
       html`
         <tr>
           <th scope="row">${row.label}</th>
-          ${checks.map((check) => cellOf(row, check, differs && row.text(check) !== undefined))}
+          ${checks.map((check) => cellOf(row, check, differs(row.text(check))))}
         </tr>
       `,
     ];

@@ -45,11 +45,11 @@ export const incidents = forMembers.get('/incidents', async (request) => {
   const { monitor, layer, owner, cursor, days = '30' } = asked;
   const chosen = filterOf(request);
   const filter = { ...chosen, days };
-  const openAnywhere = await ask(listIncidents, { state: 'open', limit: 100 });
+  const openAnywhere = downFirst(await ask(listIncidents, { state: 'open', limit: 100 }));
   const open =
     Object.keys(chosen).length === 0
       ? openAnywhere
-      : await ask(listIncidents, { ...filter, state: 'open', limit: 100 });
+      : downFirst(await ask(listIncidents, { ...filter, state: 'open', limit: 100 }));
   const state =
     states.find(([each]) => each === asked.state)?.[0] ?? (open.items.length > 0 ? 'open' : 'all');
   const [{ items, next_cursor }, filters] = await Promise.all([
@@ -116,6 +116,15 @@ export const incidents = forMembers.get('/incidents', async (request) => {
       `,
   });
 });
+
+/** What is confirmed before what is being verified. */
+function downFirst(page: OpenPage): OpenPage {
+  const isDown = ({ confirmed_at }: Listed) => confirmed_at !== null;
+  return {
+    ...page,
+    items: [...page.items.filter(isDown), ...page.items.filter((each) => !isDown(each))],
+  };
+}
 
 /** The filter of the address, as the operation takes it. */
 function filterOf({

@@ -30,7 +30,9 @@ export type Verdict = {
 /** `below`: what follows the cause. */
 export function verdictOf(judged: Judged, below?: Part): Verdict {
   const { cause, state, phases } = judged;
-  const sentence = isOfJob(judged) && cause !== null ? cause : verdictSentence(judged, phases);
+  // The title says from where something is down; once it is over, nothing else does.
+  const seen = state === 'down' ? { ...judged, scope: null } : judged;
+  const sentence = isOfJob(judged) && cause !== null ? cause : verdictSentence(seen, phases);
   return {
     ...(state === 'up' ? { state: 'unknown', symbol: 'check' } : { state, symbol: state }),
     title: sentence ?? cause,

@@ -134,7 +134,7 @@ function rowOf(row: Row, { times, now }: MembersRequest) {
         ${near !== null && html`<span class="note">${near}</span>`}
       </span>
     `,
-    Repeats: repeats === null ? 'Does not repeat' : capital(repeats),
+    Repeats: repeats === null ? 'Once' : capital(repeats),
     Affects: coversText(row),
   };
 }

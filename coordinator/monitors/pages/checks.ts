@@ -16,18 +16,24 @@ import { formOf } from '../../web/form-data.ts';
 import { freshForm, selectField, textField } from '../../web/forms.ts';
 import { type Html, html, query } from '../../web/html.ts';
 import { forMembers, type MembersRequest, show } from '../../web/page.ts';
+import { phaseBar, phaseBarAlone, phaseLegend } from '../../web/phases.ts';
 import { number, stepTable } from '../../web/tables.ts';
 import { getMonitorCheck, getMonitorChoices } from '../contract.ts';
 
 const outcomeWords = { ok: 'Passed', fail: 'Failed', unknown: 'Inconclusive' } as const;
 const outcomeStates = { ok: 'up', fail: 'down', unknown: 'unknown' } as const;
 
-const phaseWords = [
-  ['dns_ms', 'DNS'],
-  ['tcp_ms', 'Connect'],
-  ['tls_ms', 'TLS'],
-  ['first_byte_ms', 'Wait'],
-] as const;
+function timed({ phases, took_ms }: Pick<Check, 'phases' | 'took_ms'>) {
+  return {
+    phases: phases && {
+      dns: phases.dns_ms,
+      tcp: phases.tcp_ms,
+      tls: phases.tls_ms,
+      first_byte: phases.first_byte_ms,
+    },
+    tookMs: took_ms,
+  };
+}
 
 /** Every single check behind the chart of a monitor. */
 export const checksPage = forMembers.get('/monitors/:monitor_id/checks', async (request) => {
@@ -52,7 +58,6 @@ export const checksPage = forMembers.get('/monitors/:monitor_id/checks', async (
     main: html`
         ${heading({
           sentence: `Checks of ${monitor.name}`,
-          below: 'Every single check, newest first.',
           trail: [
             { href: '/', name: 'Monitors' },
             { href: `/monitors/${monitor_id}`, name: monitor.name },
@@ -148,33 +153,29 @@ function tableOf(
   monitor: string | undefined,
   { times }: MembersRequest,
 ): Html {
-  return stepTable(
-    items.map((check) => {
-      const { at, took_ms, place_name, probe, cause } = check;
-      const outcome = checkOutcomes.find((each) => each === check.outcome) ?? 'unknown';
-      return {
-        Time: html`
-          <a class="row-link" href="/monitors/${monitor}/check${query({ at: Date.parse(at), probe })}">
-            ${times.whole(at)}
-          </a>
-        `,
-        Outcome: html`
-          <span class="stacked">
-            ${stateMark(outcomeStates[outcome], outcomeWords[outcome])}
-            ${cause !== null && html`<span class="note">${classWords(cause)}</span>`}
-          </span>
-        `,
-        Response: number(msText(took_ms)),
-        Location: html`
-          <span class="stacked">
-            <span>${place_name}</span>
-            <span class="softer">${probe}</span>
-          </span>
-        `,
-        Phases: phasesText(check),
-      };
-    }),
-  );
+  const rows = items.map((check) => {
+    const { at, took_ms, place_name, probe, cause } = check;
+    const outcome = checkOutcomes.find((each) => each === check.outcome) ?? 'unknown';
+    return {
+      part: times.text(at, 'day'),
+      Time: html`
+        <a class="row-link" href="/monitors/${monitor}/check${query({ at: Date.parse(at), probe })}">
+          ${times.clock(at)}
+        </a>
+      `,
+      Outcome: html`
+        <span class="stacked">
+          ${stateMark(outcomeStates[outcome], outcomeWords[outcome])}
+          ${cause !== null && html`<span class="note">${classWords(cause)}</span>`}
+        </span>
+      `,
+      Response: number(msText(took_ms)),
+      Location: html`${probe} <span class="softer">${place_name}</span>`,
+      Phases: html`<div class="phases-cell">${phaseBarAlone(timed(check)) ?? '–'}</div>`,
+    };
+  });
+  const hasPhases = items.some((check) => check.phases !== null);
+  return html`${hasPhases && phaseLegend()}${stepTable(rows)}`;
 }
 
 /** `unexpected_status` → Unexpected status: single checks keep the class of their cause alone. */
@@ -193,6 +194,7 @@ export const checkPage = forMembers.get('/monitors/:monitor_id/check', async (re
   const outcome = checkOutcomes.find((each) => each === check.outcome) ?? 'unknown';
   const state = outcomeStates[outcome];
   const why = cause ?? (check.cause === null ? null : classWords(check.cause));
+  const bar = phaseBar(timed(check));
   const rows = evidence === null ? [] : evidenceRows([{ ...check, evidence, phases: null }]);
   return show({
     title: `Check: ${monitor.name}`,
@@ -213,11 +215,8 @@ export const checkPage = forMembers.get('/monitors/:monitor_id/check', async (re
         ${notice(state, outcomeWords[outcome], why)}
         <dl class="figures">
           ${figure('Response', msText(check.took_ms))}
-          ${phaseWords.map(([key, words]) => {
-            const ms = check.phases?.[key] ?? null;
-            return ms !== null && figure(words, msText(ms));
-          })}
         </dl>
+        ${bar && html`<div class="card phases">${bar}</div>`}
         <section>
           <div class="section-head">
             <h2>Evidence</h2>
@@ -247,11 +246,3 @@ export const checkPage = forMembers.get('/monitors/:monitor_id/check', async (re
     `,
   });
 });
-
-function phasesText({ phases }: Check): string {
-  const known = phaseWords.flatMap(([key, words]) => {
-    const ms = phases?.[key] ?? null;
-    return ms === null ? [] : [`${words} ${msText(ms)}`];
-  });
-  return known.length === 0 ? '–' : known.join(' · ');
-}

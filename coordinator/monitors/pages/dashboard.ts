@@ -173,18 +173,10 @@ function failingPart(shown: Dashboard, view: View, request: MembersRequest): Htm
   const elsewhere = others.down + others.verifying;
   return html`
     <section class="table-card failing" id="failing">
-      <p class="row tight failing-head" role="status">
+      <p class="${count > 0 ? 'unseen' : 'row tight failing-head'}" role="status">
         ${
           count > 0
-            ? html`
-              <b>${countText(count)} failing</b>
-              ${
-                count > failing.length &&
-                html`
-                  <a href="${safeUrl(addressOf(view, { status: null, sort: 'state' }))}">Show all</a>
-                `
-              }
-            `
+            ? `${countText(counts.down)} down, ${countText(counts.verifying)} being verified`
             : elsewhere === 0
               ? stateMark('up', counts.up > 0 ? 'All up' : 'Nothing is down')
               : html`
@@ -196,6 +188,16 @@ function failingPart(shown: Dashboard, view: View, request: MembersRequest): Htm
         }
       </p>
       ${failing.length > 0 && html`<ul>${failing.map((each) => failingRow(each, request))}</ul>`}
+      ${
+        count > failing.length &&
+        html`
+          <p class="row tight failing-head">
+            <a href="${safeUrl(addressOf(view, { status: null, sort: 'state' }))}">
+              Show all ${countText(count)}
+            </a>
+          </p>
+        `
+      }
     </section>
   `;
 }

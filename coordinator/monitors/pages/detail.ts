@@ -189,7 +189,7 @@ async function answer(request: MembersRequest): Promise<PageAnswer> {
               `
             }
             <p class="actions">
-              ${linkButton(`/monitors/${monitor.id}/checks`, 'Every check', { symbol: 'audit' })}
+              ${linkButton(`/monitors/${monitor.id}/checks`, 'All checks', { symbol: 'audit' })}
             </p>
           `
       }
@@ -467,7 +467,7 @@ function responseFigures({ series, percentiles }: Results): Html {
   const { p50_ms, p95_ms, p99_ms } = percentiles;
   return html`
     ${figure('Response, p50', msText(p50_ms))}
-    ${figure('p95 · p99', `${msText(p95_ms)} · ${msText(p99_ms)}`)}
+    ${figure('Response, p95', html`${msText(p95_ms)} <small>p99 ${msText(p99_ms)}</small>`)}
   `;
 }
 

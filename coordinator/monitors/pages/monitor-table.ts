@@ -1,4 +1,5 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
+import { capital } from '../../../shared/base/text.ts';
 import { briefDuration } from '../../../shared/base/time.ts';
 import { isKind, type Kind } from '../../../shared/checks/kinds.ts';
 import { type Bar, dayStrip, spark } from '../../web/charts.ts';
@@ -363,7 +364,7 @@ export function muteForm(monitor: string, more: Part = null): Html {
       ${more}
       ${menuTitle('Mute alerts')}
       ${Object.entries(muteChoices).map(([value, words]) =>
-        menuButton(`Mute ${words}`, ['for', value]),
+        menuButton(capital(words), ['for', value]),
       )}
     </form>
   `;
@@ -382,8 +383,9 @@ function bulk(groups: readonly GroupChoice[], back: string): Html {
         id: 'bulk-mute',
         words: 'Mute…',
         body: html`
+          ${menuTitle('Mute alerts')}
           ${Object.entries(muteChoices).map(([value, words]) =>
-            menuButton(`Mute ${words}`, ['change', `mute:${value}`]),
+            menuButton(capital(words), ['change', `mute:${value}`]),
           )}
           <hr>
           ${menuButton('Unmute', ['change', 'unmute'])}
@@ -411,12 +413,12 @@ function bulk(groups: readonly GroupChoice[], back: string): Html {
           ${menuButton('Remove', ['change', 'untag'], { symbol: 'close' })}
         `,
       })}
-      ${act('delete', html`${icon('delete')}Delete`)}
       <button class="button button-quiet" type="reset">Clear</button>
+      ${act('delete', html`${icon('delete')}Delete`, ' button-danger')}
     </div>
   `;
 }
 
-function act(change: string, words: Part): Html {
-  return html`<button class="button" name="change" value="${change}">${words}</button>`;
+function act(change: string, words: Part, kind = ''): Html {
+  return html`<button class="button${kind}" name="change" value="${change}">${words}</button>`;
 }

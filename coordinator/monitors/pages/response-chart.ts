@@ -1,15 +1,10 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import type { getMonitorResults } from '../../../shared/api/results.ts';
 import { briefDuration, durationText } from '../../../shared/base/time.ts';
-import {
-  areaPath,
-  axisOf,
-  type Point as LinePoint,
-  linePath,
-  momentsBetween,
-} from '../../web/charts.ts';
+import { areaPath, axisOf, linePath, momentsBetween } from '../../web/charts.ts';
 import { byContinent, countText, lineClass, msText, shortName } from '../../web/elements.ts';
 import { type Html, html, joined } from '../../web/html.ts';
+import { phaseNames } from '../../web/phases.ts';
 import type { Times } from '../../web/times.ts';
 import type { Ledger } from './ledger.ts';
 
@@ -106,8 +101,10 @@ export function responseChart({
   const earlier = before?.series.toSorted(inOrder) ?? [];
   const compared = earlier.flatMap(({ points }) => points.flatMap((point) => of(point) ?? []));
   // Behind medians, how slow the slow ones are.
-  const high = value === 'p50' ? values.p95.of : null;
-  const highs = series.flatMap(({ points }) => points.flatMap((point) => high?.(point) ?? []));
+  const hasSpread = value === 'p50';
+  const highs = hasSpread
+    ? series.flatMap(({ points }) => points.flatMap((point) => values.p95.of(point) ?? []))
+    : [];
   const { axis, y, real } = heightsOf([...drawn, ...compared, ...highs]);
   const gapOf = ({ step_s }: Results) =>
     Math.max(step_s, interval_s) * 1_000 * 3.5 * Math.max(1, series.length);
@@ -115,18 +112,17 @@ export function responseChart({
   const pointsOf = ({ points }: Series, ofPoint: (point: Point) => number | null, later = 0) =>
     points.map((point) => ({ at: Date.parse(point.at) + later, value: ofPoint(point) }));
   const coarse = coarseStep(results);
-  const areas =
-    high === null
-      ? []
-      : series.map(
-          (each) =>
-            html`
+  const areas = !hasSpread
+    ? []
+    : series.map(
+        (each) =>
+          html`
               <path
                 class="area ${classOf(each)}"
-                d="${areaPath(highestOf(pointsOf(each, high), coarse), scale.x, y, gap + coarse)}"
+                d="${areaPath(spreadOf(each, coarse), scale.x, y, gap + coarse)}"
               ></path>
             `,
-        );
+      );
   const past = earlier.map(
     (each) =>
       html`
@@ -182,12 +178,17 @@ function coarseStep(results: Results): number {
   return step * Math.ceil((to - from) / step / mostColumns);
 }
 
-/** The highest value of each stretch of that length. */
-function highestOf(points: readonly LinePoint[], long: number): readonly LinePoint[] {
-  return [...Map.groupBy(points, ({ at }) => Math.floor(at / long))].flatMap(([, same]) => {
-    const values = same.flatMap(({ value }) => value ?? []);
-    return values.length === 0 ? [] : [{ at: same[0]?.at ?? 0, value: Math.max(...values) }];
-  });
+/** From the lowest p50 to the highest p95 of each stretch of that length. */
+function spreadOf({ points }: Series, long: number) {
+  return [...Map.groupBy(points, ({ at }) => Math.floor(Date.parse(at) / long))].flatMap(
+    ([, same]) => {
+      const lows = same.flatMap((point) => values.p50.of(point) ?? []);
+      const highs = same.flatMap((point) => values.p95.of(point) ?? []);
+      return lows.length === 0 || highs.length === 0
+        ? []
+        : [{ at: Date.parse(same[0]?.at ?? ''), low: Math.min(...lows), high: Math.max(...highs) }];
+    },
+  );
 }
 
 type End = { readonly name: string; readonly lineClass: string; readonly y: number };
@@ -252,13 +253,7 @@ function classOf({ continent, place }: Series): string {
   return place === null ? lineClass(continent) : 'line-own';
 }
 
-const phases = [
-  { key: 'dns', label: 'DNS' },
-  { key: 'tcp', label: 'Connect' },
-  { key: 'tls', label: 'TLS' },
-  { key: 'first_byte', label: 'Wait' },
-  { key: 'rest', label: 'Download' },
-] as const;
+const phases = Object.entries(phaseNames).map(([key, label]) => ({ key, label }));
 
 /** Where the time of a check goes: null for checks without phases, and where only hours are kept. */
 export function phaseChart(results: Results, times: Times): Html | null {
@@ -304,6 +299,7 @@ export function phaseChart(results: Results, times: Times): Html | null {
       label: `Phases, mean of all continents: ${phases
         .map(({ label }, at) => `${label} ${msText(mean(at))}`)
         .join(', ')}`,
+      low: true,
       drawn: phases.map(
         ({ key, label }, at) =>
           html`
@@ -370,6 +366,8 @@ type Plot = {
   readonly label: string;
   /** What stands at the ends of its lines. */
   readonly ends?: readonly End[];
+  /** Drawn lower, below another that has the same times. */
+  readonly low?: boolean;
   readonly drawn: Html | readonly Html[];
 };
 
@@ -377,10 +375,10 @@ type Plot = {
  * A drawing between its axes. `data-…` is what the script needs to say what stands under the
  * pointer; it draws the crosshair into the last two elements.
  */
-function plot({ step, scale, axis, times, label, ends = [], drawn }: Plot): Html {
+function plot({ step, scale, axis, times, label, ends = [], low = false, drawn }: Plot): Html {
   const { from, to } = scale;
   return html`
-    <div class="chart">
+    <div class="chart${low && ' chart-low'}">
       <ul class="chart-y" aria-hidden="true">
         ${axis.ticks
           .toReversed()
@@ -415,7 +413,7 @@ function plot({ step, scale, axis, times, label, ends = [], drawn }: Plot): Html
         <output hidden></output>
       </div>
       ${
-        ends.length > 0 &&
+        (ends.length > 0 || low) &&
         html`
           <svg class="chart-ends" aria-hidden="true">
             ${ends.map(({ name, lineClass: of, y }) => html`<text class="${of}" y="${y.toFixed(0)}" dy=".35em">${name}</text>`)}
@@ -462,7 +460,7 @@ function legend(
             </li>
           `,
       )}
-      ${hasArea && html`<li class="softer">Shaded up to p95</li>`}
+      ${hasArea && html`<li class="softer">Shaded: p50 to p95</li>`}
       ${hasPast && html`<li class="softer">Faint: the week before</li>`}
     </ul>
   `;

@@ -6,6 +6,7 @@ import { evidenceRows } from '../../incidents/pages/evidence.ts';
 import { byContinent, msText, stateMark } from '../../web/elements.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Ask } from '../../web/page.ts';
+import { phaseBar } from '../../web/phases.ts';
 
 /**
  * What a test run shows, piece by piece in the order of the document as answers come: who was
@@ -69,7 +70,11 @@ function answerLine(answer: TestAnswer, at: number): Html {
           `
           : answer.cause !== null && html`<p class="state-down">${answer.cause}</p>`
       }
-      ${phaseBar(answer)}
+      ${phaseBar({
+        phases: answer.phases,
+        tookMs: answer.took_ms,
+        hasBody: hasBody(answer.evidence),
+      })}
     </li>
   `;
 }
@@ -87,58 +92,6 @@ function testAnswerStatusOf({ evidence, cause }: TestAnswer): string {
   const status = evidence?.status;
   const rcode = evidence?.rcode;
   return typeof status === 'number' ? `status ${status}` : typeof rcode === 'string' ? rcode : '';
-}
-
-const width = 1_000;
-
-/** The duration of each phase. */
-function phaseBar(answer: TestAnswer): Html | null {
-  const phases = phasesOf(answer);
-  const whole = phases.reduce((sum, { ms }) => sum + ms, 0);
-  if (phases.length < 2 || whole <= 0) return null;
-  let from = 0;
-  return html`
-    <svg class="phase-bar" viewBox="0 0 ${width} 8" preserveAspectRatio="none" aria-hidden="true">
-      ${phases.map(({ name, ms }) => {
-        const begin = from;
-        from += (ms / whole) * width;
-        return html`
-          <rect
-            class="phase-${name}"
-            x="${begin.toFixed(1)}"
-            width="${(from - begin).toFixed(1)}"
-            height="8"
-          ></rect>
-        `;
-      })}
-    </svg>
-    <span class="row phase-words">
-      ${phases.map(
-        ({ name, words, ms }) =>
-          html`<span><i class="phase-dot phase-${name}"></i>${words} ${msText(ms)}</span> `,
-      )}
-    </span>
-  `;
-}
-
-type Phase = { readonly name: string; readonly words: string; readonly ms: number };
-
-const phaseNames = [
-  ['dns', 'DNS'],
-  ['tcp', 'TCP'],
-  ['tls', 'TLS'],
-  ['first_byte', 'first byte'],
-] as const;
-
-function phasesOf({ phases, took_ms, evidence }: TestAnswer): readonly Phase[] {
-  const known = phaseNames.flatMap(([name, words]): Phase[] => {
-    const ms = phases?.[name];
-    return typeof ms === 'number' ? [{ name, words, ms }] : [];
-  });
-  const rest = took_ms - known.reduce((sum, { ms }) => sum + ms, 0);
-  return known.length > 0 && rest >= 1
-    ? [...known, { name: 'rest', words: hasBody(evidence) ? 'body' : 'rest', ms: rest }]
-    : known;
 }
 
 /** Of http: no other answer has a status, and a WebSocket has no body. */

@@ -53,7 +53,13 @@ export const channelsPage = forMembers.get('/alerts', async (request) => {
               </a>
             `,
         })}
-        ${stepTable(items.map((each) => rowOf(each, kinds, request)))}
+        <div class="channels">
+          ${stepTable(
+            [...failing, ...items.filter((each) => !failing.includes(each))].map((each) =>
+              rowOf(each, kinds, request),
+            ),
+          )}
+        </div>
         ${
           next_cursor !== null &&
           moreLink(`/alerts?cursor=${encodeURIComponent(next_cursor)}`, 'More')

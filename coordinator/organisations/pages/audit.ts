@@ -198,7 +198,7 @@ function daysOf(items: readonly Entry[], request: MembersRequest): readonly Html
     ([day, entries]) =>
       html`
         <tbody>
-          <tr class="day">
+          <tr class="part">
             <th scope="rowgroup" colspan="4">${day === today ? `Today, ${day}` : day}</th>
           </tr>
           ${entries.map((each) => rowOf(each, request))}
@@ -227,7 +227,7 @@ function rowOf(entry: Entry, { times }: MembersRequest): Html {
       <td data-label="What">
         <span>${entry.what} ${name !== '' && html`<b>${name}</b>`}</span>
       </td>
-      <td data-label="Changes">${changes.length === 0 ? '–' : changeList(changes, times)}</td>
+      <td data-label="Changes">${changes.length > 0 && changeList(changes, times)}</td>
     </tr>
   `;
 }

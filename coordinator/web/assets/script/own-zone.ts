@@ -1,4 +1,4 @@
-import { briefDuration, deviceZoneName } from '../../../../shared/base/time.ts';
+import { agoText, briefDuration, deviceZoneName } from '../../../../shared/base/time.ts';
 
 /**
  * Only the browser knows the reader's own zone: the script says it in a cookie, for the next pages,
@@ -48,16 +48,26 @@ export const tickTimes = (): void => {
   setClock();
   setInterval(() => {
     for (const time of document.querySelectorAll<HTMLTimeElement>('time[data-ago], [data-lasting]'))
-      time.textContent = `${briefDuration(Date.now() + serverAheadMs - Date.parse(time.dateTime))}${time.hasAttribute('data-ago') ? ' ago' : ''}`;
+      time.textContent = (time.hasAttribute('data-ago') ? agoText : briefDuration)(
+        Date.now() + serverAheadMs - Date.parse(time.dateTime),
+      );
   }, 1_000);
 };
 
-/** A checkbox that ticks all others of its form. */
+/** A checkbox that ticks all others of its form, and shows a dash while some are ticked. */
 export const checkAll = (): void => {
   document.addEventListener('change', ({ target }) => {
     if (!(target instanceof HTMLInputElement) || !target.matches('[data-all]')) return;
     for (const box of target.form?.querySelectorAll<HTMLInputElement>('input[data-each]') ?? [])
       box.checked = target.checked;
+  });
+  document.addEventListener('change', ({ target }) => {
+    if (!(target instanceof HTMLInputElement)) return;
+    const all = target.form?.querySelector<HTMLInputElement>('[data-all]');
+    const boxes = [...(target.form?.querySelectorAll<HTMLInputElement>('input[data-each]') ?? [])];
+    if (!all) return;
+    all.checked = boxes.every(({ checked }) => checked);
+    all.indeterminate = !all.checked && boxes.some(({ checked }) => checked);
   });
 };
 

@@ -1,0 +1,88 @@
+import { msText } from './elements.ts';
+import { type Html, html } from './html.ts';
+
+/** The phases of a check in their order, under the same names wherever they are shown. */
+export const phaseNames = {
+  dns: 'DNS',
+  tcp: 'TCP',
+  tls: 'TLS',
+  first_byte: 'first byte',
+  rest: 'body',
+} as const;
+
+type Timed = {
+  /** Milliseconds by name. */
+  readonly phases: Readonly<Record<string, unknown>> | null;
+  /** Of the whole check, where what follows the phases is shown too. */
+  readonly tookMs?: number | null;
+  /** Whether a body follows the first byte: it does of http alone. */
+  readonly hasBody?: boolean;
+};
+
+type Phase = { readonly name: string; readonly words: string; readonly ms: number };
+
+function phasesOf({ phases, tookMs = null, hasBody = true }: Timed): readonly Phase[] {
+  const known = Object.entries(phaseNames).flatMap(([name, words]): Phase[] => {
+    const ms = phases?.[name];
+    return typeof ms === 'number' ? [{ name, words, ms }] : [];
+  });
+  const rest = (tookMs ?? 0) - known.reduce((sum, { ms }) => sum + ms, 0);
+  return known.length > 0 && rest >= 1
+    ? [...known, { name: 'rest', words: hasBody ? phaseNames.rest : 'rest', ms: rest }]
+    : known;
+}
+
+const width = 1_000;
+
+/** How long each phase took: as parts of a bar, and in words below it. */
+export function phaseBar(timed: Timed): Html | null {
+  const said = ({ name, words, ms }: Phase) => key(name, `${words} ${msText(ms)}`);
+  return barOf(timed, (phases) => html`<span class="row phase-words">${phases.map(said)}</span>`);
+}
+
+/** The bar alone, in words for those who point at it or do not see it. */
+export function phaseBarAlone(timed: Timed): Html | null {
+  return barOf(timed, (phases) => {
+    const words = phases.map(({ words: name, ms }) => `${name} ${msText(ms)}`).join(', ');
+    return html`<span class="unseen">${words}</span>`;
+  });
+}
+
+function barOf(timed: Timed, wordsOf: (phases: readonly Phase[]) => Html): Html | null {
+  const phases = phasesOf(timed);
+  const whole = phases.reduce((sum, { ms }) => sum + ms, 0);
+  if (phases.length < 2 || whole <= 0) return null;
+  let from = 0;
+  return html`
+    <svg class="phase-bar" viewBox="0 0 ${width} 8" preserveAspectRatio="none" aria-hidden="true">
+      ${phases.map(({ name, words, ms }) => {
+        const begin = from;
+        from += (ms / whole) * width;
+        return html`
+          <rect
+            class="phase-${name}"
+            x="${begin.toFixed(1)}"
+            width="${(from - begin).toFixed(1)}"
+            height="8"
+          >
+            <title>${words} ${msText(ms)}</title>
+          </rect>
+        `;
+      })}
+    </svg>
+    ${wordsOf(phases)}
+  `;
+}
+
+function key(name: string, words: string): Html {
+  return html`<span><i class="phase-dot phase-${name}"></i>${words}</span> `;
+}
+
+/** Once, above many bars without words. */
+export function phaseLegend(): Html {
+  return html`
+    <p class="row phase-words">
+      ${Object.entries(phaseNames).map(([name, words]) => key(name, words))}
+    </p>
+  `;
+}
