@@ -108,7 +108,7 @@ function probeInvitationsForm(places: readonly Place[], state: FormState): PageA
           name: 'continent',
           label: 'Continent',
           choices: continents.map((value) => ({ value, label: value })),
-          ...(places.length > 0 && { help: 'Of a new place; an existing one knows its own.' }),
+          ...(places.length > 0 && { help: 'Counts for a new place only.' }),
           state,
         })}
         <div class="actions">
@@ -128,7 +128,7 @@ function placeField(places: readonly Place[], state: FormState): Html | false {
       name: 'place',
       label: 'Place',
       choices: [
-        { value: '', label: 'A new place of its own name' },
+        { value: '', label: 'New place, named after the probe' },
         ...places.map(({ id, name }) => ({ value: id, label: name })),
       ],
       help: 'The probes of a place share its monitors, and check for one another when one is offline.',

@@ -233,7 +233,7 @@ function actionsOf({ id }: GroupDetail, { may }: MembersRequest): Html | null {
         })
       }
       ${linkButton(`/groups/${id}/edit`, 'Rename', { symbol: 'edit' })}
-      ${linkButton(`/groups/${id}/delete`, 'Delete', { symbol: 'delete' })}
+      ${linkButton(`/groups/${id}/delete`, 'Delete', { symbol: 'delete', danger: true })}
     `
     : null;
 }

@@ -271,7 +271,7 @@ const systems: readonly (readonly [RegExp, string])[] = [
 export function deviceOf(userAgent: string): string {
   const browser = named(browsers, userAgent);
   const system = named(systems, userAgent);
-  if (browser === undefined && system === undefined) return 'An unknown device';
+  if (browser === undefined && system === undefined) return 'Unknown device';
   if (system === undefined) return browser ?? '';
   return `${browser ?? 'A browser'} on ${system}`;
 }

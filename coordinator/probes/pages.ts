@@ -186,7 +186,7 @@ export const probesPage = forMembers.get('/probes', async (request) => {
                   <th scope="col">Probe</th>
                   <th scope="col">Continent</th>
                   <th scope="col">Your checks</th>
-                  <th scope="col">Contradicted</th>
+                  <th scope="col">Disagreed</th>
                   <th scope="col">Clock</th>
                   <th scope="col">Network</th>
                   <th scope="col">Version</th>
@@ -204,7 +204,7 @@ export const probesPage = forMembers.get('/probes', async (request) => {
             <dl class="facts soft">
               <dt><b>Your checks</b></dt>
               <dd>Checks of your monitors in the last ${countedMinutes} minutes.</dd>
-              <dt><b>Contradicted</b></dt>
+              <dt><b>Disagreed</b></dt>
               <dd>
                 Hosts that failed for this probe while other continents reached them. At 40 % of at
                 least three hosts, the probe is quarantined until its checks are right again.
@@ -336,7 +336,7 @@ function rowOf(checker: Checker, { times, may }: MembersRequest): Html {
         </span>
       </td>
       <td data-label="Your checks">${checkedText(checker)}</td>
-      <td data-label="Contradicted">${refutedText(checker)}</td>
+      <td data-label="Disagreed">${refutedText(checker)}</td>
       <td data-label="Clock">${clockText(clock_offset_ms)}</td>
       <td data-label="Network">${networkText(checker)}</td>
       <td data-label="Version">${version ?? '–'}</td>

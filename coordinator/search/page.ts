@@ -171,7 +171,7 @@ export const searchPage = forMembers.get('/search', async (request) => {
           >
           <button class="button button-main">Search</button>
         </form>
-        <div class="card">
+        <div class="table-card">
           <div data-found>
             ${
               all.length === 0
@@ -256,7 +256,7 @@ function itemLink(item: Item, times: Times): Html {
   const state = states.find((each) => each === status) ?? 'unknown';
   return link(
     `/monitors/${id}`,
-    html`<span class="state state-${state}">${icon(state)}</span>`,
+    html`<span class="found-state state-${state}">${icon(state)}</span>`,
     name,
     html`<span class="unseen">${stateMark(state)}</span>${detail}`,
   );

@@ -286,7 +286,6 @@ export function heading({ sentence, below, actions, trail = [] }: Heading): Html
 `;
 }
 
-/** A link that looks like a button. */
 /** What people copy; `what` names it for those who do not see it. */
 export function copyable(text: string, what: string): Html {
   return html`
@@ -299,13 +298,18 @@ export function copyable(text: string, what: string): Html {
   `;
 }
 
+/** A link that looks like a button. What deletes is the last of several. */
 export function linkButton(
   href: string,
   words: Part,
-  { main = false, symbol }: { main?: boolean; symbol?: IconName } = {},
+  {
+    main = false,
+    danger = false,
+    symbol,
+  }: { main?: boolean; danger?: boolean; symbol?: IconName } = {},
 ): Html {
   return html`
-    <a class="button${main && ' button-main'}" href="${safeUrl(href)}">
+    <a class="button${main && ' button-main'}${danger && ' button-danger'}" href="${safeUrl(href)}">
       ${symbol && icon(symbol)}
       ${words}
     </a>

@@ -74,7 +74,7 @@ describeInBrowser('forms', (browser) => {
       await page.mouse.down();
       await page.mouse.move(to.x + 4, to.y + to.height, { steps: 8 });
       await page.mouse.up();
-      await page.getByText('Not saved yet').waitFor();
+      await page.getByText('Unsaved changes').waitFor();
       expect(await names()).toEqual([...others, ...saved, 'Shop in Oslo']);
       await page.getByRole('button', { name: 'Save', exact: true }).click();
       await page.getByText('Saved.').waitFor();

@@ -82,7 +82,7 @@ export const seedDemoChannels = async (
     ...(['ntfy', 'Pager', { url: 'https://pager.invalid', topic: 'night' }] as const),
     {
       refused_at: at(2 * day),
-      failure: 'it does not know this address any more (410)',
+      failure: 'the address no longer exists (410)',
       delay_s: 300,
       reminder_s: 900,
     },

@@ -203,7 +203,7 @@ function effectOf({ effect, open }: Incident): Html {
   return html`
     <p>
       ${durationText(down_seconds * 1_000)} of
-      downtime.${isLong && html` ${uptime} <b>${percentFigure(percent)}</b>, without this incident ${percentFigure(percent_without)}.`}
+      downtime.${isLong && html` ${uptime} <b>${percentFigure(percent)}</b> (${percentFigure(percent_without)} without this incident).`}
     </p>
   `;
 }

@@ -328,7 +328,7 @@ const places: Readonly<Record<string, readonly [x: number, y: number]>> = {
   Antarctica: [500, 420],
 };
 
-/** The world with a dot for each continent. `words` say the same to anyone who cannot see it. */
+/** The world with a dot for each continent, without the ice where none is. `words` say the same to anyone who cannot see it. */
 export function worldMap(points: readonly MapPoint[], words: string): Html {
   const first = points.find(({ outcome }) => outcome === 'fail');
   const from = first && places[first.continent];
@@ -343,7 +343,7 @@ export function worldMap(points: readonly MapPoint[], words: string): Html {
       })
     : [];
   return html`
-    <svg class="world" viewBox="0 -30 1000 446" role="img" aria-label="${words}">
+    <svg class="world" viewBox="60 0 880 ${points.some(({ continent }) => continent === 'Antarctica') ? 446 : 380}" role="img" aria-label="${words}">
       <use class="land" href="${safeUrl(`${address}#land`)}"></use>
       <path class="arcs" d="${arcs.join('')}"></path>
       ${points.map(dot)}

@@ -312,7 +312,7 @@ export function preview(ahead: UpcomingWindow | string, request: MembersRequest)
   if (count === 0) return html`<p class="soft">This time is in the past.</p>`;
   return html`
     <p>
-      <b>${repeats === null ? 'Does not repeat.' : `${capital(repeats)}.`}</b> <span class="soft">
+      <b>${repeats === null ? 'Once.' : `${capital(repeats)}.`}</b> <span class="soft">
         ${repeats === null ? '' : isOne ? 'One occurrence left:' : `Next ${count}:`}
       </span>
     </p>

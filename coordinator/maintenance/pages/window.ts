@@ -44,7 +44,7 @@ function showPage(request: MembersRequest, shown: WindowDetail): PageAnswer {
           sentence: sentenceOf(shown, now),
           below: html`
             ${windowMark(state)} <span class="softer">·</span> ${
-              window.repeats === null ? 'Does not repeat' : capital(window.repeats)
+              window.repeats === null ? 'Once' : capital(window.repeats)
             },
             for ${lengthText(shown)} <span class="softer">
               ·
@@ -135,7 +135,7 @@ function actionsOf(
   return html`
     ${switching}
     ${linkButton(`/maintenance/${id}/edit`, 'Edit', { symbol: 'edit' })}
-    ${linkButton(`/maintenance/${id}/delete`, 'Delete', { symbol: 'delete' })}
+    ${linkButton(`/maintenance/${id}/delete`, 'Delete', { symbol: 'delete', danger: true })}
   `;
 }
 

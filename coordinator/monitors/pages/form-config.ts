@@ -170,7 +170,7 @@ export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
           'json',
           'JSON values',
           assertions,
-          'JSONPath and expected value. Put text that looks like a number in quotes.',
+          'Where in the answer, as $.status, and what must be there. A number in quotes is text.',
         ),
         setting('header_contains', 'Response headers', pairs),
         setting('header_matches', 'Response headers match', pairs, 'Regular expressions.'),

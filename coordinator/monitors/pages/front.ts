@@ -109,7 +109,7 @@ function exampleIncident(): Html {
           { scope: 'some_continents', layer: 'http' },
           exampleChecks[0]?.phases ?? null,
         ),
-        'Status 503, expected 2xx. Detected from Frankfurt, confirmed from Virginia 184 ms later.',
+        'Status 503, expected 2xx. Detected from Frankfurt, confirmed from Virginia 184 ms later.',
       )}
       <div class="card">
         ${worldMap(points, points.map(({ label, below }) => `${label} ${below}`).join('; '))}

@@ -135,7 +135,7 @@ function actionsOf(request: MembersRequest, channel: Channel): Html | null {
       `
     }
     ${linkButton(`/alerts/${id}/edit`, 'Edit', { symbol: 'edit' })}
-    ${linkButton(`/alerts/${id}/delete`, 'Delete', { symbol: 'delete' })}
+    ${linkButton(`/alerts/${id}/delete`, 'Delete', { symbol: 'delete', danger: true })}
   `;
 }
 

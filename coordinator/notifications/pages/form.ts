@@ -299,7 +299,7 @@ function hoursFields(state: FormState, zone: string, cookies: string | undefined
       name: 'hours',
       label: 'Active hours',
       state,
-      help: 'Empty: always. Outside these hours alerts wait. 22:00–06:00 ends the next day.',
+      help: 'Leave empty to always send. Outside these hours alerts wait. 22:00–06:00 ends the next day.',
       inside: html`
         <div class="stack">${Array.from({ length: rows }, (_, at) => spanRow(state, at))}</div>
         ${

@@ -53,7 +53,7 @@ export function rolesFor(own: string): readonly Choice[] {
       disabled: own !== 'owner',
       help:
         own === 'owner'
-          ? 'Also makes other members owners. An organisation has at least one.'
+          ? 'Can also appoint owners. An organisation has at least one.'
           : 'Only an owner can make another member an owner.',
     },
   ];
@@ -176,7 +176,10 @@ export const membersPage = forMembers.get('/members', async (request) => {
         ${table(
           items.map(({ id, name, email, role, joined_at }) => ({
             id: `member-${id}`,
-            Name: [name === '' ? '–' : name, id === caller.user && html` <b>you</b>`],
+            Name: [
+              name === '' ? html`<span class="softer">No name</span>` : name,
+              id === caller.user && html` <b>you</b>`,
+            ],
             'E-mail': email,
             Role: capital(role),
             Since: times.day(joined_at),

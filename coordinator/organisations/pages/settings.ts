@@ -177,7 +177,7 @@ export const organisationPage = forMembers.get('/organisation', async (request) 
             row(
               'Deletion',
               'Deletes the organisation and all its data after seven days. Until then you can undo it.',
-              linkButton('/organisation/delete', 'Delete', { symbol: 'delete' }),
+              linkButton('/organisation/delete', 'Delete', { symbol: 'delete', danger: true }),
             )
           }
         </dl>

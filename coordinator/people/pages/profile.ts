@@ -196,7 +196,7 @@ export const sessionsPage = forPersons.get('/profile/sessions', async ({ askOwn,
         ${table(
           items.map(({ id, device, address, last_used_at, created_at, is_this }) => ({
             id: `session-${id}`,
-            Browser: [device, is_this && html` <b>this browser</b>`],
+            Browser: [device, is_this && html` <span class="tag">This browser</span>`],
             Address: address,
             'Last used': is_this ? 'now' : times.ago(last_used_at),
             'Signed in': times.moment(created_at),

@@ -55,8 +55,8 @@ export function card(id: string, title: string, about: Part, inside: Part): Html
 
 export const accessWords: Readonly<Record<string, string>> = {
   public: 'Everyone',
-  password: 'With the password',
-  link: 'With the link',
+  password: 'Anyone with the password',
+  link: 'Anyone with the link',
 };
 
 export const languageNames: Readonly<Record<string, string>> = {

@@ -94,7 +94,10 @@ function editorPage(editing: Editing, document: string): PageAnswer {
             ${page.enabled && linkButton(`/status/${page.slug}`, 'View page', { symbol: 'see' })}
             ${
               request.may(deleteStatusPage) &&
-              linkButton(`/status-pages/${page.id}/delete`, 'Delete', { symbol: 'delete' })
+              linkButton(`/status-pages/${page.id}/delete`, 'Delete', {
+                symbol: 'delete',
+                danger: true,
+              })
             }
           `,
         })}
@@ -139,20 +142,20 @@ function settingsForm(editing: Editing, document: string): Html | null {
         ${lookCard(editing)}
         ${accessCard(editing)}
         ${domainCard(editing)}
-        <div class="actions editor-save">
-          <button
-            class="button button-main"
-            name="act"
-            value="save"
-            formaction="/status-pages/${page.id}?pressed=save"
-          >
-            Save
-          </button>
-          ${isChanged && linkButton(`/status-pages/${page.id}`, 'Discard changes')}
-          ${isChanged && html`<p class="soft" role="status">Not saved yet</p>`}
-        </div>
       </div>
       ${previewFrame(document)}
+      <div class="actions editor-save">
+        <p class="soft" role="status">${isChanged ? 'Unsaved changes' : 'Visitors see changes once you save.'}</p>
+        ${isChanged && linkButton(`/status-pages/${page.id}`, 'Discard changes')}
+        <button
+          class="button button-main"
+          name="act"
+          value="save"
+          formaction="/status-pages/${page.id}?pressed=save"
+        >
+          Save
+        </button>
+      </div>
     </form>
   `;
 }

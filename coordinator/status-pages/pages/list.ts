@@ -195,7 +195,7 @@ function rowOf(each: Overview): Html {
           ${
             offered > 0 &&
             html`
-              , <a class="state-verifying" href="/status-pages/${id}#offered">${offered} to name</a>
+              , <a class="state-verifying" href="/status-pages/${id}#offered">${offered} not on the page yet</a>
             `
           }
         </span>

@@ -59,7 +59,7 @@ export function incidentPages(
                   <div>
                     <p><a href="/status-pages/${id}">${name}</a></p>
                     <p class="soft">
-                      ${enabled ? html`As ${display_name}` : 'Off'}
+                      ${enabled ? html`Shown as “${display_name}”` : 'Off'}
                       ${posts[0] === undefined && ' · no posts'}
                     </p>
                     ${posts[0] !== undefined && postLine(posts[0], times)}

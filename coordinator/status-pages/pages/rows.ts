@@ -185,7 +185,7 @@ export function addCard(editing: Editing): Html | null {
 }
 
 function offeredWords(count: number): string {
-  return count === 1 ? '1 monitor to name' : `${count} monitors to name`;
+  return count === 1 ? '1 monitor not on the page yet' : `${count} monitors not on the page yet`;
 }
 
 /** What a search looks in: everything, what joined a published group, a group, a tag. */

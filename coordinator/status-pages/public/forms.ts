@@ -44,7 +44,7 @@ export function lockedPage(
               required
               maxlength="200"
             >
-            <button>${words.enter}</button>
+            <button class="primary">${words.enter}</button>
           </div>
         </form>
       `

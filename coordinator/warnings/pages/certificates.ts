@@ -56,7 +56,10 @@ const list = forMembers.get('/certificates', async (request) => {
         ${
           items.length === 0
             ? html`<p class="nothing card">No check has seen a certificate yet</p>`
-            : endingsTable('Certificates by expiry', 'Issuer', together(items), request)
+            : html`
+              <h2>Certificates</h2>
+              ${endingsTable('Certificates by expiry', 'Issuer', together(items), request)}
+            `
         }
         ${
           domains.items.length > 0 &&
@@ -86,7 +89,7 @@ function endingsTable(
           <div>
             ${monitors.map(
               ({ monitor, name }, nth) =>
-                html`${nth > 0 && ', '}<a href="/monitors/${monitor}">${name}</a>`,
+                html`${nth > 0 && ', '}<a class="row-link" href="/monitors/${monitor}">${name}</a>`,
             )}
           </div>
         `,

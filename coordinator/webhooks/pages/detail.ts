@@ -93,7 +93,7 @@ function actionsOf(request: MembersRequest, { id }: Webhook): Html | null {
       </form>
       ${linkButton(`/webhooks/${id}/edit`, 'Edit', { symbol: 'edit' })}
       ${linkButton(`/webhooks/${id}/secret`, 'Replace secret', { symbol: 'tokens' })}
-      ${linkButton(`/webhooks/${id}/delete`, 'Delete', { symbol: 'delete' })}
+      ${linkButton(`/webhooks/${id}/delete`, 'Delete', { symbol: 'delete', danger: true })}
     `
     : null;
 }

@@ -75,7 +75,7 @@ describe('invitations page', () => {
     const place = crypto.randomUUID();
     await web.sql`insert into probes (id, organisation_id, name, continent) values (${place}, ${web.house.organisation}, 'Rack <1>', 'Asia')`;
     const text = await web.text('/probes/invite', 'admin');
-    expect(text).toContain('A new place of its own name');
+    expect(text).toContain('New place, named after the probe');
     expect(text).toContain(`<option value="${place}">Rack &lt;1&gt;`);
     const joining = { name: 'Rack 2', place, continent: 'Africa' };
     const { status } = await web.send('/probes/invite', joining, 'admin');

@@ -98,7 +98,7 @@ describe('the editor of a status page', () => {
     const first = await press(searched.text, 'add', { find: '', 'add[]': group });
     const added = await press(first.text, 'add', { 'add[]': outside });
     expect(names(added.text)).toEqual(['internal shop', 'db-internal-1', 'db-internal-2']);
-    expect(textOf(added.text)).toContain('Not saved yet');
+    expect(textOf(added.text)).toContain('Unsaved changes');
     expect((await pageOf(id)).monitors).toEqual([]);
     const up = await press(added.text, `up:${outside}`, {
       [`names.${group}`]: 'The shop',
@@ -127,7 +127,7 @@ describe('the editor of a status page', () => {
     expect(shown).not.toContain('internal');
     // What joins a published group is offered, and not published by itself.
     await monitorMade('db-internal-3', group);
-    expect(textOf(await get(at))).toContain('1 monitor to name');
+    expect(textOf(await get(at))).toContain('1 monitor not on the page yet');
   });
 
   test('shows beside it what visitors would read, before anything is saved', async () => {
