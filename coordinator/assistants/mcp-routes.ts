@@ -181,7 +181,7 @@ function noteCount(reply: FastifyReply, { remaining, reset, allowed }: Count): v
 function missing() {
   return new Refusal(
     'token_missing',
-    'Assistants connect to this address: give it to yours, and it will send you here to sign in and to allow it.',
+    'Assistants connect to this address: enter it in yours, and it will send you here to sign in and to allow it.',
   );
 }
 

@@ -318,7 +318,7 @@ export function itemsIn(said: string, text: string): readonly unknown[] {
   const trimmed = text.replace(/^\ufeff/, '').trim();
   if (trimmed === '')
     throw new UsageFault(
-      `--${said}: there is nothing in it; give a JSON array, or one JSON object a line.`,
+      `--${said}: there is nothing in it; enter a JSON array, or one JSON object a line.`,
     );
   const lines = trimmed.split(/\r?\n/);
   const isWhole = trimmed.startsWith('[') || lines[0] === '{' || lines.length === 1;

@@ -151,7 +151,7 @@ function partOf(key: string, row: ConfigKey, paint: Paint): string {
   return [
     `  ${paint(key, 'bold')}\n`,
     wrapped(helpPlain(row.meaning), '      '),
-    wrapped(helpPlain(`Give ${row.allowed}. Not given: ${defaultWords(row)}.`), '      '),
+    wrapped(helpPlain(`Enter ${row.allowed}. Left out: ${defaultWords(row)}.`), '      '),
     `      --config.${key}${typed(row.example)}\n`,
   ].join('');
 }
@@ -319,7 +319,7 @@ export function generalHelp(paint: Paint): string {
 ${paint('Usage', 'bold')}
   antipode NOUN VERB [ID] [--flag value]
 
-  Instead of an ID you can give its end, as tables show it, or an exact name: the list is read first.
+  Instead of an ID you can enter its end, as tables show it, or an exact name: the list is read first.
   Times may be now, +10m or -2h.
 
 ${paint('Commands', 'bold')}

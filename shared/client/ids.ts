@@ -118,7 +118,9 @@ async function idOf(text: string, list: Command, path: string, read: Reader): Pr
     .map(({ id, names }) => `  ${id}  ${names[0] ?? ''}`.trimEnd());
   const more = found.length > maxTold ? [`  and ${found.length - maxTold} more`] : [];
   throw new UsageFault(
-    [`"${text}" fits ${found.length} in ${noun}. Give the id of one:`, ...told, ...more].join('\n'),
+    [`"${text}" fits ${found.length} in ${noun}. Enter the id of one:`, ...told, ...more].join(
+      '\n',
+    ),
   );
 }
 

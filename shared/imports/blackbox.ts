@@ -75,7 +75,7 @@ function addTargets(scrape: Row, modules: ReadonlyMap<string, Raw>, work: Work):
     for (const target of row.texts('targets')) {
       const monitor = module && monitorOf(module, target, scrape, work);
       if (module === undefined)
-        work.omit(target, `the module ${named} is not known: give blackbox.yml too.`);
+        work.omit(target, `the module ${named} is not known: add blackbox.yml.`);
       else if (monitor) work.add('monitors', target, { ...monitor, tags });
     }
   }

@@ -109,7 +109,7 @@ const names: Readonly<Record<Service, string>> = {
 function wrongKey(service: Service): SourceRefused {
   return new SourceRefused(
     'key',
-    `${names[service]} does not accept this key; give one of its API that may read.`,
+    `${names[service]} does not accept this key; enter one of its API that may read.`,
   );
 }
 

@@ -383,4 +383,4 @@ export function omitUnread(
 }
 
 /** What every import says of pings whose address is another one. */
-export const newPingAddress = 'its ping address is a new one; give it to the job.';
+export const newPingAddress = 'its ping address is a new one; enter it in the job.';

@@ -66,7 +66,7 @@ export function convert(
     case 'uptime-kuma': {
       const tables = kumaTablesOf(first);
       return tables === undefined
-        ? 'This is no backup of Uptime Kuma: give the JSON that its version 1 exports, or kuma.db.'
+        ? 'This is no backup of Uptime Kuma: choose the JSON that its version 1 exports, or kuma.db.'
         : found(importKuma(tables, today), 'it has no monitors.');
     }
     case 'gatus': {
@@ -78,16 +78,16 @@ export function convert(
     case 'blackbox':
       return found(
         importBlackbox(documents),
-        'give `scrape_configs` with targets, or a list of targets, and blackbox.yml beside.',
+        'it must have `scrape_configs` with targets, or a list of targets, and blackbox.yml beside.',
       );
     case 'uptimerobot':
       return found(
         importUptimeRobot(first),
-        'give the answer of getMonitors, or the CSV of its export.',
+        'it must be the answer of getMonitors, or the CSV of its export.',
       );
     case 'healthchecks':
-      return found(importHealthchecks(first), 'give the answer of /api/v3/checks/.');
+      return found(importHealthchecks(first), 'it must be the answer of /api/v3/checks/.');
     case 'better-stack':
-      return found(importBetterStack(first), 'give the answer of /api/v2/monitors.');
+      return found(importBetterStack(first), 'it must be the answer of /api/v2/monitors.');
   }
 }

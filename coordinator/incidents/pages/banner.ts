@@ -84,7 +84,7 @@ function sinceOf(incident: Incident, { times }: MembersRequest): Part {
   return confirmed_from === null
     ? html`${detected}.`
     : html`
-      ${detected}, confirmed from ${confirmed_from.name} <b>${durationText(later)}</b> later.
+      ${detected}, confirmed from ${confirmed_from.name} <b>${durationText(later)}</b>${'\u00a0'}later.
     `;
 }
 

@@ -130,7 +130,7 @@ export function optionsIn(given: Readonly<Record<string, string>>): Options {
     const reading = annotation.read(text);
     if (reading === undefined)
       notes.push(
-        `${annotationPrefix}${key}: "${text.slice(0, 60)}" is left out; give ${annotation.allowed}.`,
+        `${annotationPrefix}${key}: "${text.slice(0, 60)}" is left out; it must be ${annotation.allowed}.`,
       );
     else
       options = {

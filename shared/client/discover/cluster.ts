@@ -48,7 +48,7 @@ export function clusterOf(place: Place): Cluster {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = '443' } = environment;
   if (named === undefined && host) return clusterOfPod(host, port, accountFolder);
   if (named?.includes(':') && kubeconfig === undefined)
-    throw new UsageFault('KUBECONFIG names several files; give one by --kubeconfig.');
+    throw new UsageFault('KUBECONFIG names several files; choose one with --kubeconfig.');
   return clusterInFile(named ?? join(homedir(), '.kube', 'config'), place.context);
 }
 
@@ -62,7 +62,7 @@ function clusterOfPod(host: string, port: string, folder: string): Cluster {
     } catch (error) {
       throw new ClusterFault(
         0,
-        `the service account of this pod cannot be read (${whyNotReached(error)}); set automountServiceAccountToken, or give --kubeconfig`,
+        `the service account of this pod cannot be read (${whyNotReached(error)}); set automountServiceAccountToken, or set --kubeconfig`,
       );
     }
   };
@@ -71,11 +71,11 @@ function clusterOfPod(host: string, port: string, folder: string): Cluster {
 
 /** What would sign in by another program or in a way that is insecure, and what to do instead. */
 const refusedKeys: Readonly<Record<string, string>> = {
-  exec: 'signs in by another program (exec), which is not run here; give a file with a token or a client certificate, or one whose server is that of `kubectl proxy`',
-  'auth-provider': 'signs in by an auth-provider, which kubectl has given up too; give a token',
-  username: 'signs in by a password, which Kubernetes has given up; give a token',
+  exec: 'signs in by another program (exec), which is not run here; use a file with a token or a client certificate, or one whose server is that of `kubectl proxy`',
+  'auth-provider': 'signs in by an auth-provider, which kubectl has given up too; use a token',
+  username: 'signs in by a password, which Kubernetes has given up; use a token',
   'proxy-url': 'goes through a proxy of its own, which is not supported here',
-  'insecure-skip-tls-verify': 'does not verify the server; give its certificate-authority instead',
+  'insecure-skip-tls-verify': 'does not verify the server; set its certificate-authority instead',
 };
 
 function clusterInFile(file: string, wantedContext: string | undefined): Cluster {

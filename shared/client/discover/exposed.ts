@@ -52,7 +52,7 @@ export function exposedBy(kind: ExposedKind, object: unknown): Exposed | undefin
 
 const hostless: Readonly<Record<ExposedKind, string>> = {
   Ingress: 'a rule without a host answers for all; there is none to check.',
-  HTTPRoute: 'it has no hostnames; give it those that it answers for.',
+  HTTPRoute: 'it has no hostnames; add those that it answers for.',
 };
 
 function ownAnnotations(annotations: unknown): Readonly<Record<string, string>> {

@@ -61,7 +61,7 @@ export function readConfiguration(
     const note = noteIn(source, faults);
     const root = source.value ?? {};
     if (!isRecord(root)) {
-      note([], `give ${listInWords(topLevel)}, each with what belongs to it.`);
+      note([], `must have ${listInWords(topLevel)}, each with what belongs to it.`);
       return [];
     }
     for (const key of Object.keys(root).filter((one) => !topLevel.includes(one) && !isAside(one))) {
@@ -119,7 +119,7 @@ export function readConfiguration(
     first.note(
       ['name'],
       names.size === 0
-        ? 'give the file a name: small letters, digits and dashes, as in `name: shop`.'
+        ? 'the file needs a name: small letters, digits and dashes, as in `name: shop`.'
         : 'all files of one configuration have the same name.',
     );
   else if (first && (typeof name !== 'string' || !isFileName(name)))
@@ -150,12 +150,12 @@ function byPlace(a: FileFault, b: FileFault): number {
 function recordAt(root: Raw, key: string, note: Note): Raw {
   const value = root[key] ?? {};
   if (isRecord(value)) return value;
-  note([key], 'give what belongs to it by keys.');
+  note([key], 'must hold what belongs to it by keys.');
   return {};
 }
 
 // biome-ignore lint/suspicious/noTemplateCurlyInString: it is what to write.
-const openSecret = 'a secret stands in no file: give it as ${NAME} or file:PATH.';
+const openSecret = 'a secret stands in no file: write it as ${NAME} or file:PATH.';
 
 type Judged = {
   /** Before variables were filled in. */
@@ -203,7 +203,7 @@ function judge(
       !choices.includes(value) &&
       !isFromOutside(value)
     )
-      fault([...path, 'config', one], `give one of ${choices.join(', ')}.`);
+      fault([...path, 'config', one], `must be one of ${choices.join(', ')}.`);
   }
 }
 

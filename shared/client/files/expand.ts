@@ -22,13 +22,13 @@ export function expandObjects(
   return Object.entries(given).flatMap(([key, object]) => {
     const at = [...path, key];
     if (object !== null && !isRecord(object)) {
-      note(at, 'give the fields of an object, as in `checkout: { type: https, target: … }`.');
+      note(at, 'must be the fields of an object, as in `checkout: { type: https, target: … }`.');
       return [];
     }
     const { for_each: each, ...fields } = object ?? {};
     if (each === undefined) return [{ key, object: over(defaults, fields), path: at }];
     if (!Array.isArray(each) || each.length === 0 || each.length > maxEach) {
-      note([...at, 'for_each'], `give a list of 1 to ${maxEach} values.`);
+      note([...at, 'for_each'], `must be a list of 1 to ${maxEach} values.`);
       return [];
     }
     if (!key.includes('{each')) {

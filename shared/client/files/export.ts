@@ -172,7 +172,7 @@ const fieldsOf: Readonly<Record<FileKind, (row: Raw, about: About) => Raw>> = {
   status_pages: (row, about) => {
     if (row.has_password === true)
       about.notes.push(
-        `Status page ${text(row.name)} keeps its password; give password: \${NAME} to create it elsewhere.`,
+        `Status page ${text(row.name)} keeps its password; add password: \${NAME} to create it elsewhere.`,
       );
     const domain = isRecord(row.domain) ? row.domain.name : null;
     const usual = Object.entries(fileObjects.status_pages.shape).map(([field, { absent }]) => [

@@ -93,7 +93,7 @@ function writeNew(path: string, text: string, flag: string): void {
   } catch (error) {
     throw new UsageFault(
       codeOf(error) === 'EEXIST'
-        ? `${path} is there already; give another name by ${flag}.`
+        ? `${path} is there already; choose another name with ${flag}.`
         : `${path} cannot be written (${codeOf(error)}).`,
     );
   }
@@ -193,7 +193,7 @@ async function tablesIn(path: string): Promise<Readonly<Record<string, readonly 
   } catch (error) {
     if (error instanceof UsageFault) throw error;
     throw new UsageFault(
-      `${path} cannot be read as a database (${error instanceof Error ? error.message : 'unknown'}). Copy kuma.db with its kuma.db-wal, and give the copy.`,
+      `${path} cannot be read as a database (${error instanceof Error ? error.message : 'unknown'}). Copy kuma.db with its kuma.db-wal, and import the copy.`,
     );
   } finally {
     database.close();
@@ -217,10 +217,10 @@ async function download(
   )?.trim();
   if (!key)
     throw new UsageFault(
-      `import ${source} needs a key of its API: set ${variable}, or give a file with it by --key-file, or give what was downloaded by --export.`,
+      `import ${source} needs a key of its API: set ${variable}, or name a file with it by --key-file, or what was downloaded by --export.`,
     );
   if (url !== undefined && !(/^https?:\/\/[^/]/.test(url) && URL.canParse(url)))
-    throw new UsageFault('--url: give the address of the service, as https://hc.example.com');
+    throw new UsageFault('--url: enter the address of the service, as https://hc.example.com');
   const wait =
     world.wait ??
     ((seconds: number) => new Promise<void>((resolve) => setTimeout(resolve, seconds * 1_000)));

@@ -77,7 +77,7 @@ function optionsOf(
   const [, more] = line.words;
   if (more !== undefined)
     throw new UsageFault(
-      `${command.words.join(' ')} does not take "${more}"; give a file by --file.`,
+      `${command.words.join(' ')} does not take "${more}"; name a file with --file.`,
     );
   const {
     file,

@@ -230,7 +230,7 @@ describe('a file', () => {
     ];
     const { faults } = readConfiguration(texts, undefined);
     expect(faults.map(({ file, line, message }) => [file, line, message])).toEqual([
-      ['a.yaml', 3, 'a secret stands in no file: give it as $' + '{NAME} or file:PATH.'],
+      ['a.yaml', 3, 'a secret stands in no file: write it as $' + '{NAME} or file:PATH.'],
       ['b.yaml', 3, 'a.yaml:3 has "a" already.'],
     ]);
   });
@@ -513,7 +513,7 @@ describe('a move', () => {
 
     const imported = await command.run(['import', 'uptime-kuma', database, '--out', file]);
     expect(imported).toMatchObject({ code: 0, out: '' });
-    expect(imported.err).toContain('its ping address is a new one; give it to the job.');
+    expect(imported.err).toContain('its ping address is a new one; enter it in the job.');
     expect(imported.err).toContain('- OPS_WEBHOOKURL: webhookURL of Ops');
     expect(imported.err).toContain(`101 objects in ${file}`);
     expect(await command.run(['validate', '--file', file])).toMatchObject({ code: 0, err: '' });
@@ -547,7 +547,7 @@ describe('a move', () => {
     );
     const over = await command.run(['import', 'uptime-kuma', backup, '--out', there]);
     expect(over).toMatchObject({ code: 2 });
-    expect(over.err).toContain('is there already; give another name by --out.');
+    expect(over.err).toContain('is there already; choose another name with --out.');
     expect(readFileSync(there, 'utf8')).toBe('name: mine\n');
     const printed = await command.run(['import', 'uptime-kuma', backup, '--name', 'shop']);
     expect(parse(printed.out)).toMatchObject({ name: 'shop', monitors: { a: { type: 'https' } } });
@@ -608,7 +608,7 @@ describe('a move', () => {
       '--key-file',
       keyFile,
     ];
-    expect((await command.run(mistyped)).err).toContain('--url: give the address of the service');
+    expect((await command.run(mistyped)).err).toContain('--url: enter the address of the service');
     expect(found.out + found.err + refused.err).not.toMatch(/hc-(?:right|wrong)-key/);
     await new Promise((resolve) => service.close(resolve));
   });

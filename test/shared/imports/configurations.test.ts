@@ -280,7 +280,7 @@ test('blackbox: targets of scrape configs, as their modules say', () => {
   ]);
   expect(omissionsOf(imported, 'https://shop.example/in')).toEqual([]);
   expect(omissionsOf(imported, 'a.example')).toEqual([
-    'the module own is not known: give blackbox.yml too.',
+    'the module own is not known: add blackbox.yml.',
   ]);
   expect(omissionsOf(imported, 'node').join()).toContain('no job of blackbox_exporter');
   const listed = from('blackbox', [{ targets: ['shop.example'], labels: {} }]);

@@ -150,7 +150,7 @@ describe('an HTTPRoute', () => {
     );
     expect(objects.monitors).toEqual({});
     expect(notes).toEqual([
-      'HTTPRoute shop/any: it has no hostnames; give it those that it answers for.',
+      'HTTPRoute shop/any: it has no hostnames; add those that it answers for.',
     ]);
   });
 });
@@ -217,7 +217,7 @@ describe('annotations', () => {
     expect(left).toEqual(monitor({}).monitor);
     expect(notes).toHaveLength(1);
     expect(notes[0]).toContain(
-      `Ingress shop/web: antipode.example/${key}: "${value.slice(0, 60)}" is left out; give `,
+      `Ingress shop/web: antipode.example/${key}: "${value.slice(0, 60)}" is left out; it must be `,
     );
   });
 
