@@ -230,6 +230,19 @@ export const nameMonitors = innerOperation({
   }),
 });
 
+export const listParents = innerOperation({
+  id: 'listParents',
+  access: 'read',
+  summary: 'List the monitors and groups that a monitor depends on, by name',
+  params: { monitor_id: uuid() },
+  response: object('ParentsOut', {
+    items: array(
+      object('ParentOut', { id: uuid(), name: string(), kind: literal(['monitor', 'group']) }),
+    ),
+  }),
+  refusals: ['monitor_not_found'],
+});
+
 export const purgeMonitor = innerOperation({
   id: 'purgeMonitor',
   access: 'write',
@@ -257,7 +270,8 @@ export const undoChange = innerOperation({
 export const getMonitorChoices = innerOperation({
   id: 'getMonitorChoices',
   access: 'read',
-  summary: 'Get what a monitor may choose from: locations, groups, and what the plan allows',
+  summary:
+    'Get what a monitor may choose from: locations, groups, parents, and what the plan allows',
   response: object('MonitorChoicesOut', {
     continents: array(string(), { description: 'Locations of public probes.' }),
     regions: array(string(), { description: 'As `config.places` names them.' }),
@@ -274,6 +288,9 @@ export const getMonitorChoices = innerOperation({
       },
     ),
     groups: array(GroupChoiceOut),
+    parents: array(object('ParentChoiceOut', { id: uuid(), name: string(), words: string() }), {
+      description: 'The monitors that one may depend on; none where there are too many to choose.',
+    }),
     plan: string(),
     min_interval_s: integer({}, { description: 'The shortest interval of the plan.' }),
     monitors: integer({}, { description: 'How many monitors exist.' }),

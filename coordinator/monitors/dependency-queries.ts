@@ -16,6 +16,19 @@ export async function dependentsOf(
   return new Map(rows.map(({ id, ...row }) => [id, row]));
 }
 
+/** What a monitor depends on, by name. */
+export function namedParents(sql: Queryable, organisation: string, monitor: string) {
+  return sql<{ readonly id: string; readonly name: string; readonly kind: 'monitor' | 'group' }[]>`
+    select p.id, p.name, 'monitor' as kind from monitors c
+    join monitors p on p.organisation_id = c.organisation_id and p.id = any(c.depends_on_monitors)
+    where c.organisation_id = ${organisation} and c.id = ${monitor}
+    union all
+    select g.id, g.name, 'group' from monitors c
+    join groups g on g.organisation_id = c.organisation_id and g.id = any(c.depends_on_groups)
+    where c.organisation_id = ${organisation} and c.id = ${monitor}
+    order by name, id`;
+}
+
 /** Nobody depends on these any more. */
 export async function forgetParents(
   sql: Queryable,

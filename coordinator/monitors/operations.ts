@@ -26,6 +26,7 @@ import { warningJson } from '../warnings/model.ts';
 import { openWarningsOf } from '../warnings/queries.ts';
 import { type Change, judgeOf, patchOf, writeChanges } from './changes.ts';
 import * as contract from './contract.ts';
+import { namedParents } from './dependency-queries.ts';
 import { placeName } from './locations.ts';
 import { longerName } from './model.ts';
 import {
@@ -33,6 +34,7 @@ import {
   insertPingTokens,
   isNameUsed,
   monitorById,
+  monitorChoices,
   monitorsAt,
   monitorsForChange,
   pingTokenBox,
@@ -97,6 +99,9 @@ async function change(
   return monitorNow(row, now);
 }
 
+/** Of more nobody chooses in a form. */
+const mostParentChoices = 500;
+
 /** Read before a form is shown, so that the form offers what will be accepted. */
 export const getMonitorChoices = handle(contract.getMonitorChoices)(
   async ({ sql, organisation }) => {
@@ -107,6 +112,7 @@ export const getMonitorChoices = handle(contract.getMonitorChoices)(
       groupChoices(sql, of),
       countMonitors(sql, of),
     ]);
+    const parents = monitors > mostParentChoices ? [] : await monitorChoices(sql, of);
     const allows = plans[plan];
     const open = checkers.filter((each) => each.organisation === null);
     return {
@@ -124,6 +130,7 @@ export const getMonitorChoices = handle(contract.getMonitorChoices)(
         probes: [...place.probes],
       })),
       groups: groups.map(({ id, name }) => ({ id, name })),
+      parents: parents.map(({ id, name, words }) => ({ id, name, words })),
       plan,
       min_interval_s: allows.min_interval_s,
       monitors,
@@ -374,6 +381,13 @@ function iso(at: number): string {
 export const getMonitor = handle(api.getMonitor)(
   async ({ sql, organisation, now, with: { results } }, { monitor_id }) =>
     monitorNow(await monitorWithStatus(sql, results, organisation.id, monitor_id), now),
+);
+
+export const listParents = handle(contract.listParents)(
+  async ({ sql, organisation }, { monitor_id: id }) => {
+    await monitorKey(sql, organisation.id, id);
+    return { items: await namedParents(sql, organisation.id, id) };
+  },
 );
 
 /** The only place that reads a heartbeat's token; the API never returns it. */

@@ -31,7 +31,7 @@ import {
   suppress,
   verifyChannel,
 } from './queries.ts';
-import { type NotificationProgress, storyOf } from './story.ts';
+import { type NotificationProgress, parentHolding, storyOf } from './story.ts';
 
 /** The history of an incident for one channel, from stored rows (rule 40). */
 
@@ -136,6 +136,7 @@ async function storyOfIncident({ sql, organisation }: InOrganisation, id: string
     acknowledged:
       acknowledged_at === null ? null : { at: acknowledged_at, by: acknowledged_as ?? 'someone' },
     last_resort: resort_at === null ? null : { at: resort_at, mailed: resort_mailed ?? [] },
+    held_because: parentHolding(steps),
     channels: channels.flatMap((channel) => {
       const own = steps.filter(({ channel_id }) => channel_id === channel.id);
       if (channel.deleted_at !== null && own.length === 0) return [];

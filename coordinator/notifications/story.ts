@@ -116,6 +116,14 @@ function untold({ channel, incident, down }: NotificationProgress): StoryLine {
   };
 }
 
+/** What is down, while that holds the alert of an incident (rule 47). */
+export function parentHolding(
+  steps: readonly Pick<StoredStep, 'state' | 'holds'>[],
+): string | null {
+  const held = steps.filter(({ state }) => state === 'held').map(({ holds }) => holds.at(-1));
+  return held.find((hold) => hold?.[0] === 'dependency')?.[3] ?? null;
+}
+
 const alertNames: Readonly<Record<StepEvent, string>> = {
   down: 'Alert',
   up: 'Recovery alert',

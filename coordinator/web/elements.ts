@@ -18,7 +18,32 @@ export function chosenFields(
   state: FormState,
   first: readonly string[],
 ): Html {
-  const list = (name: string, label: string, filter: string, items: readonly Item[]) =>
+  return html`
+    <div class="stack chosen">
+      ${groups.length + monitors.length === 0 ? html`<p class="soft">No monitors yet</p>` : null}
+      ${chosenList(
+        'groups[]',
+        'Groups (including monitors added later)',
+        'Filter by name',
+        groups,
+        state,
+        first,
+      )}
+      ${chosenList('monitors[]', 'Monitors', 'Filter by name, group or tag', monitors, state, first)}
+    </div>
+  `;
+}
+
+/** One of them. `filter`: what the filter of a long list looks at. */
+export function chosenList(
+  name: string,
+  label: string,
+  filter: string,
+  items: readonly Item[],
+  state: FormState,
+  first: readonly string[],
+): Part {
+  return (
     items.length > 0 &&
     html`
       <div class="chosen-list">
@@ -35,14 +60,8 @@ export function chosenFields(
           })),
         })}
       </div>
-    `;
-  return html`
-    <div class="stack chosen">
-      ${groups.length + monitors.length === 0 ? html`<p class="soft">No monitors yet</p>` : null}
-      ${list('groups[]', 'Groups (including monitors added later)', 'Filter by name', groups)}
-      ${list('monitors[]', 'Monitors', 'Filter by name, group or tag', monitors)}
-    </div>
-  `;
+    `
+  );
 }
 
 function sorted(items: readonly Item[], first: readonly string[]): readonly Item[] {

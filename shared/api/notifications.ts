@@ -1,6 +1,7 @@
 import {
   array,
   dateTime,
+  grown,
   integer,
   maybe,
   nullable,
@@ -110,6 +111,14 @@ export const notificationStory = {
       description: 'When no channel delivered the alert, and which owners were mailed.',
       example: null,
     },
+  ),
+  held_because: grown(
+    nullable(string(), {
+      description:
+        'The monitor or group that is down, while alerts of this incident are held for that.',
+      example: 'Gateway',
+    }),
+    null,
   ),
   channels: array(
     object('ChannelStoryOut', {

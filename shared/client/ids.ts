@@ -14,9 +14,11 @@ const listPaths: Readonly<Record<string, string>> = {
   monitor: '/api/v1/monitors',
   monitors: '/api/v1/monitors',
   monitor_id: '/api/v1/monitors',
+  depends_on_monitors: '/api/v1/monitors',
   group: '/api/v1/groups',
   groups: '/api/v1/groups',
   group_id: '/api/v1/groups',
+  depends_on_groups: '/api/v1/groups',
   incident: '/api/v1/incidents',
   incident_id: '/api/v1/incidents',
 };

@@ -12,6 +12,7 @@ import {
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import { mutedWords, muteForm } from '../../monitors/pages/monitor-table.ts';
+import type { Explained } from '../../notifications/pages/parts.ts';
 import type { listMembers } from '../../organisations/contract.ts';
 import { shortName } from '../../web/elements.ts';
 import { hiddenField } from '../../web/forms.ts';
@@ -28,7 +29,7 @@ import { isOfJob, type Verdict } from './verdict.ts';
  * and the buttons for it.
  */
 export function banner(about: About): Html {
-  const { incident, monitor, verdict, request } = about;
+  const { incident, monitor, verdict, explained, request } = about;
   const { state, symbol, title, why } = verdict;
   return html`
     <section class="notice notice-${state} banner" id="banner">
@@ -38,6 +39,7 @@ export function banner(about: About): Html {
         ${placesOf(incident)}
         <p class="notice-title">${title}</p>
         ${why && html`<p>${why}</p>`}
+        ${explained.held_because !== null && html`<p id="held">Held because ${explained.held_because} is down.</p>`}
         ${monitor.runbook !== null && runbookOf(monitor.runbook)}
         ${actionsOf(about)}
       </div>
@@ -51,6 +53,7 @@ type About = {
   readonly muted: OutputOf<typeof getMonitorStatus>['muted'];
   readonly members: OutputOf<typeof listMembers>['items'];
   readonly verdict: Verdict;
+  readonly explained: Pick<Explained, 'held_because'>;
   readonly request: MembersRequest;
 };
 

@@ -32,7 +32,7 @@ import { markdown } from '../../web/markdown.ts';
 import { menu, menuButton, menuLink } from '../../web/menu.ts';
 import { forMembers, type MembersRequest, type PageAnswer, show } from '../../web/page.ts';
 import { number, stepTable } from '../../web/tables.ts';
-import { rotatePingAddress } from '../contract.ts';
+import { listParents, rotatePingAddress } from '../contract.ts';
 import { flappingNow, minUptimeMs } from '../status.ts';
 import { addressFor, addressPart, pingList, rotateForm, runFigures } from './heartbeat.ts';
 import { type Ledger, ledgerBar, ledgerSum, ledgerTable } from './ledger.ts';
@@ -82,7 +82,7 @@ async function answer(request: MembersRequest): Promise<PageAnswer> {
   const long = stretch === null ? windowDays[window] * 86_400_000 : stretch.until - stretch.from;
   const mayCompare = long <= mostComparedMs && now - created > weekMs;
   const isCompared = mayCompare && asked.compare === 'week';
-  const [status, ledger, marks, results, before, { items }, told, certificates, domains] =
+  const [status, ledger, marks, results, before, { items }, told, certificates, domains, parents] =
     await Promise.all([
       ask(getMonitorStatus, { monitor_id, days }),
       log,
@@ -104,6 +104,7 @@ async function answer(request: MembersRequest): Promise<PageAnswer> {
       ask(listNotified, { monitor_id }),
       ask(listCertificates, { monitor: monitor_id }),
       ask(listDomains, { monitor: monitor_id }),
+      ask(listParents, { monitor_id }),
     ]);
   const isHeartbeat = monitor.type === 'heartbeat';
   const [pings, address] = isHeartbeat
@@ -276,6 +277,7 @@ async function answer(request: MembersRequest): Promise<PageAnswer> {
             ${kindWord(monitor.type)}, ${everyText(monitor.interval_s)},
             since ${times.day(monitor.created_at)}.
           </p>
+          ${parentsLine(parents.items)}
           ${settingsList(monitor)}
           ${monitor.runbook !== null && html`<h2>Runbook</h2>${markdown(monitor.runbook)}`}
         </section>
@@ -407,6 +409,23 @@ function mutedLine({ id }: Monitor, { muted }: Status, { may, times }: MembersRe
       ${may(updateMonitor) && html`<button class="button">Unmute</button>`}
     </form>
   `
+  );
+}
+
+/** What explains its outages (rule 47). */
+function parentsLine(parents: OutputOf<typeof listParents>['items']): Part {
+  return (
+    parents.length > 0 &&
+    html`
+      <p class="soft">
+        Depends on ${parents.map(({ id, name, kind }, nth) => {
+          const comma = nth > 0 && ', ';
+          return kind === 'monitor'
+            ? html`${comma}<a href="/monitors/${id}">${name}</a>`
+            : html`${comma}<a href="/groups/${id}">${name}</a>`;
+        })}. While one of these is down, alerts of this monitor are held.
+      </p>
+    `
   );
 }
 

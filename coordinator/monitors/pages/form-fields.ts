@@ -37,6 +37,7 @@ import {
   settingGroups,
 } from './form-config.ts';
 import { locationLabel, locationsFor } from './form-locations.ts';
+import { parentsFold } from './form-parents.ts';
 import type { Locations } from './form-values.ts';
 
 /** Any number of seconds, where none of the usual choices fits. */
@@ -219,6 +220,7 @@ export function monitorForm(subject: EditedMonitor, state: FormState): Html {
       </div>
       <div class="folds lines">
         ${settingGroups[kind].map((group) => fold(subject, group, state))}
+        ${parentsFold(choices, state, monitor)}
         ${others(subject, state)}
       </div>
       ${channelsPart(subject, state)}

@@ -43,6 +43,7 @@ import {
   type Recipients,
   sameWords,
 } from './form-fields.ts';
+import { parentFields, parentsIn, parentValues } from './form-parents.ts';
 import { shownAddress } from './heartbeat.ts';
 import { targetOfPasted } from './pasted-address.ts';
 import { streamTestRun, testRunBroken } from './test-run.ts';
@@ -61,7 +62,7 @@ export function refusedMonitorForm(form: Form, error: unknown, kind: Kind): Form
     : refusedForm(form, error, {
         fields: fieldNames(kind),
         // A pair with a password field of its own is shown at that field.
-        beside: { 'config.basic_auth': 'config.basic_auth.username' },
+        beside: { 'config.basic_auth': 'config.basic_auth.username', ...parentFields },
         inWords: (text) => inWords(text, kind),
       });
 }
@@ -72,6 +73,7 @@ function fieldNames(kind: Kind): readonly string[] {
     ...settingsOf(kind).map((setting) => nameOf(setting)),
     'config.basic_auth.username',
     'config.basic_auth.password',
+    ...Object.values(parentFields),
     otherName,
   ];
 }
@@ -114,6 +116,7 @@ async function cloned(request: MembersRequest, from: string): Promise<PageAnswer
     affects_group_status,
     tags: tags.join(', '),
     runbook,
+    ...parentValues(monitor),
     [channelsName]: channels.filter(({ chosen }) => chosen).map(({ id }) => id),
   });
   const lacksSecrets = JSON.stringify(open) !== JSON.stringify(config);
@@ -288,6 +291,7 @@ async function create(
   const { id, name } = await ask(createMonitor, {
     type: kind,
     ...common(kind, form, config),
+    ...parentsIn(form, subject.choices),
     group,
   });
   await saveChannels(request, subject, id);
@@ -326,6 +330,7 @@ async function change(
   const { id, name } = await ask(updateMonitor, {
     monitor_id: monitor.id,
     ...common(kind, form, config),
+    ...parentsIn(form, subject.choices),
     ...moved,
   });
   await saveChannels(request, subject, id);
@@ -374,6 +379,7 @@ function savedForm(
     affects_group_status,
     tags: tags.join(', '),
     runbook,
+    ...parentValues(monitor),
     ...more,
   });
 }

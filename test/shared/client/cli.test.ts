@@ -69,6 +69,14 @@ describe('antipode', () => {
       status: 'paused',
       uptime: { days: 7 },
     });
+    const gateway = await json(
+      ...['monitors', 'create', '--type', 'https', '--target', 'https://gate.example/'],
+    );
+    const depends = ['--depends-on-monitor', 'gate.example', '--depends-on-group', id(group)];
+    expect(await json('monitors', 'update', id(made), ...depends)).toMatchObject({
+      depends_on_monitors: [gateway.id],
+      depends_on_groups: [group.id],
+    });
     const window = await json(
       'maintenance',
       'create',

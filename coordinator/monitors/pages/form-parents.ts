@@ -1,0 +1,90 @@
+import type { OutputOf } from '../../../shared/api/operation.ts';
+import { type Choices, chosenList } from '../../web/elements.ts';
+import type { Form } from '../../web/form-data.ts';
+import { type FormState, hiddenField } from '../../web/forms.ts';
+import { type Html, html, icon, type Part } from '../../web/html.ts';
+import type { getMonitorChoices } from '../contract.ts';
+
+/** What a monitor depends on, in its form (rule 47). */
+
+type Monitor = {
+  readonly id: string;
+  readonly depends_on_monitors: readonly string[];
+  readonly depends_on_groups: readonly string[];
+};
+
+type Offered = Pick<OutputOf<typeof getMonitorChoices>, 'parents' | 'groups'>;
+
+function choicesOf({ parents, groups }: Offered, monitor: Monitor | undefined): Choices {
+  return { groups, monitors: parents.filter(({ id }) => id !== monitor?.id) };
+}
+
+const names = { monitors: 'depends_on_monitors[]', groups: 'depends_on_groups[]' } as const;
+
+/** Names of fields, as refusals call them, with the fields that they are shown beside. */
+export const parentFields = {
+  depends_on_monitors: names.monitors,
+  depends_on_groups: names.groups,
+} as const;
+
+/** As a form has what is saved. */
+export function parentValues(monitor: Omit<Monitor, 'id'>) {
+  return {
+    [names.monitors]: monitor.depends_on_monitors,
+    [names.groups]: monitor.depends_on_groups,
+  };
+}
+
+/** A form without the boxes leaves them; what was deleted meanwhile is nobody's parent. */
+export function parentsIn(form: Form, choices: Offered) {
+  if (!form.names.includes(names.monitors)) return {};
+  const offered = choicesOf(choices, undefined);
+  const ticked = (kind: keyof typeof names) =>
+    offered[kind].flatMap(({ id }) => (form.values(names[kind]).includes(id) ? [id] : []));
+  return { depends_on_monitors: ticked('monitors'), depends_on_groups: ticked('groups') };
+}
+
+export function parentsFold(
+  choices: Offered & { readonly monitors: number },
+  state: FormState,
+  monitor: Monitor | undefined,
+): Part {
+  const offered = choicesOf(choices, monitor);
+  const isOffered = choices.parents.length === choices.monitors;
+  if (!isOffered || offered.monitors.length + offered.groups.length === 0) return null;
+  const first = [...(monitor?.depends_on_monitors ?? []), ...(monitor?.depends_on_groups ?? [])];
+  const ticked = Object.values(names)
+    .flatMap((name) => state.form.values(name))
+    .filter(Boolean);
+  const isWrong = Object.values(names).some((name) => state.faults.has(name));
+  return html`
+    <details class="fold"${isWrong && html` open`}>
+      <summary>
+        ${icon('next')}
+        <span>Depends on</span>
+        ${
+          ticked.length > 0
+            ? html`<span class="tag">${ticked.length} set</span>`
+            : html`<span class="fold-holds note">Hold alerts while a gateway is down</span>`
+        }
+      </summary>
+      <div class="fold-fields">
+        ${lists(offered, state, first)}
+      </div>
+    </details>
+  `;
+}
+
+function lists({ groups, monitors }: Choices, state: FormState, first: readonly string[]): Html {
+  return html`
+    <div class="stack chosen">
+      <p class="soft">
+        While one of these is down, alerts of this monitor are held. If it stays down after that, it
+        is sent then.
+      </p>
+      ${hiddenField(names.monitors, '')}
+      ${chosenList(names.groups, 'Groups', 'Filter by name', groups, state, first)}
+      ${chosenList(names.monitors, 'Monitors', 'Filter by name, group or tag', monitors, state, first)}
+    </div>
+  `;
+}
