@@ -420,7 +420,7 @@ function outcomeOfWarning(
   return decideStep(
     { event, due_at: at, not_before: at },
     {
-      incident: { confirmed_at: at, ended_at: null, acknowledged_at: null },
+      incident: { started_at: at, confirmed_at: at, ended_at: null, acknowledged_at: null },
       channel: { shut: disabledReasonOf(channel), delay_s: channel.delay_s, hours: channel.hours },
       cover: round.covers.get(monitor_id) ?? [],
       muted_until: mutedUntil(mutesOn(channel, monitor_id, round), round.now),
@@ -453,6 +453,7 @@ function outcomeOfStep(step: WaitingStep, channel: ComposedChannel, round: Round
     { event, due_at, not_before: step.look_at },
     {
       incident: {
+        started_at: step.started_at ?? due_at,
         confirmed_at: step.confirmed_at ?? due_at,
         ended_at,
         acknowledged_at: step.acknowledged_at,

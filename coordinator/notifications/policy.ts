@@ -364,6 +364,7 @@ type Step = {
 
 export type StepContext = {
   readonly incident: {
+    readonly started_at: number;
     readonly confirmed_at: number;
     readonly ended_at: number | null;
     readonly acknowledged_at: number | null;
@@ -473,7 +474,10 @@ function holdOf(step: Step, around: StepContext, now: number): StepOutcome {
   const first = holds.find(([, until]) => until > now);
   if (first !== undefined) return { is: 'held', by: first[0], until: first[1] };
   if (step.event !== 'down' && step.event !== 'flapping') return { is: 'due' };
-  const parent = around.parents.find(({ from, to }) => from <= now && now < to);
+  const parent = around.parents.find(
+    ({ from, over_at, to }) =>
+      from <= now && now < to && (over_at === null || incident.started_at <= over_at),
+  );
   if (parent) return { is: 'held', by: 'dependency', until: parent.to, parent: parent.called };
   return wait !== null && wait.from <= now && now < wait.to
     ? { is: 'held', by: 'parent_check', until: wait.to }
@@ -481,10 +485,15 @@ function holdOf(step: Step, around: StepContext, now: number): StepOutcome {
 }
 
 /**
- * Where a monitor that this one depends on is down, or a group: its own "down" is held meanwhile,
- * and for one round of its own after that, which shows whether it came back too (rule 47).
+ * When a monitor that this one depends on is down, or a group. Its own "down" is held meanwhile; if
+ * it was down by then, also for one round of its own, which shows whether it came back too (rule
+ * 47).
  */
-export type ParentOutage = Interval & { readonly called: string };
+export type ParentOutage = Interval & {
+  readonly called: string;
+  /** When the parent was back. */
+  readonly over_at: number | null;
+};
 
 /** However seldom it is checked. */
 export const longestRoundMs = 10 * minute;
@@ -508,7 +517,7 @@ export function parentOutage(
     resolved_at === null
       ? now + outageAgainMs
       : resolved_at + Math.min(interval_s * 1_000, longestRoundMs) + answerMs;
-  return { called, from, to };
+  return { called, from, over_at: resolved_at, to };
 }
 
 /**

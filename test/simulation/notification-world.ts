@@ -137,6 +137,7 @@ export const tell = (story: Story): Heard => {
         { event: each.event, due_at: each.due, not_before: each.look },
         {
           incident: {
+            started_at: outage.down,
             confirmed_at: outage.down,
             ended_at: outage.up <= now ? outage.up : null,
             acknowledged_at:

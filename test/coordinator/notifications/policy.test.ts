@@ -18,7 +18,7 @@ import fc from '../../support/random.ts';
 describe('step', () => {
   const minute = 60_000;
   const around: StepContext = {
-    incident: { confirmed_at: 0, ended_at: null, acknowledged_at: null },
+    incident: { started_at: 0, confirmed_at: 0, ended_at: null, acknowledged_at: null },
     channel: { shut: undefined, delay_s: 0, hours: null },
     cover: [],
     muted_until: null,
@@ -213,12 +213,23 @@ describe('step', () => {
       expect(held(86_400, 100, 10 * minute + 15_100)).toEqual({ is: 'due' });
     });
     test('rule 47: was down: a "down" that was due before is told, and one that was held is not', () => {
-      const parents = [{ called: 'Gateway', from: 10, to: 100 }];
+      const parents = [{ called: 'Gateway', from: 10, over_at: null, to: 100 }];
       const over = { ...incident({ ended_at: 50 }), parents };
       expect(decideStep(down, over, 200)).toEqual({ is: 'dropped', because: 'over' });
       expect(
-        decideStep(down, { ...over, parents: [{ called: 'Gateway', from: 60, to: 100 }] }, 200),
+        decideStep(
+          down,
+          { ...over, parents: [{ called: 'Gateway', from: 60, over_at: null, to: 100 }] },
+          200,
+        ),
       ).toEqual({ is: 'due', as: 'was_down' });
+    });
+    test('rule 47: was down, and was back before this one failed: it holds nothing', () => {
+      const parents = [{ called: 'Gateway', from: -100, over_at: -1, to: 100 }];
+      expect(decideStep(down, { ...around, parents }, 5)).toEqual({ is: 'due' });
+      expect(decideStep(down, { ...incident({ started_at: -2 }), parents }, 5)).toMatchObject({
+        by: 'dependency',
+      });
     });
     test('rule 47: has not answered yet: for a moment', () => {
       const awaited = { ...around, parents_awaited: waitForParents(10) };
@@ -226,7 +237,7 @@ describe('step', () => {
       expect(decideStep(down, awaited, 15_010)).toEqual({ is: 'due' });
     });
     test('rule 47: holds no reminder, and no end', () => {
-      const parents = [{ called: 'Gateway', from: 0, to: 100 }];
+      const parents = [{ called: 'Gateway', from: 0, over_at: null, to: 100 }];
       expect(decideStep({ ...down, event: 'reminder' }, { ...around, parents }, 5)).toEqual({
         is: 'due',
       });

@@ -184,6 +184,8 @@ const otherwise = {
     external_id: `other/${String(type)}`,
     tags: ['other'],
     runbook: 'Another',
+    depends_on_monitors: [],
+    depends_on_groups: [],
   }),
   channels: () => ({
     name: 'Other',

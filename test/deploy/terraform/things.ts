@@ -59,6 +59,7 @@ const instead: Partial<Record<Kind, object>> = {
 // biome-ignore-start lint/suspicious/noTemplateCurlyInString: OpenTofu's templates.
 const web = '${antipode_group.web.id}';
 const https = '${antipode_monitor.https.id}';
+const plain = '${antipode_group.plain.id}';
 // biome-ignore-end lint/suspicious/noTemplateCurlyInString: as above.
 
 const monitorsWith = (change: (kind: Kind) => object): Readonly<Record<string, object>> =>
@@ -125,6 +126,8 @@ const second = (email: string): Resources => ({
     affects_group_status: false,
     enabled: false,
     tags: ['Shop', 'eu'],
+    depends_on_monitors: kind === 'https' ? [] : [https],
+    depends_on_groups: [plain],
     [kind]: everyKey(kind),
   })),
   antipode_channel: channelsWith(email, (kind) => ({
