@@ -16,6 +16,7 @@ import { createDigestCheck } from './assignments/digests.ts';
 import { createAssignments, createTombstones } from './assignments/publishing.ts';
 import { createTestRuns, type TestRuns } from './assignments/test-runs.ts';
 import { createUnassignable } from './assignments/uncheckable.ts';
+import { createCauseFinder } from './causes/finder.ts';
 import { type Sql, timeOf } from './database/connect.ts';
 import { listenTo } from './database/listen.ts';
 import { outboxChannel } from './database/outbox.ts';
@@ -509,6 +510,7 @@ async function startAlerts(parts: WithWork): Promise<void> {
   const notifier = parts.startNotifier({ supervisor, everyMs, fallbackMs, figures });
   supervisor.part('notifier', notifier.close);
   await startAlerter({ ...parts, everyMs, known: partitions.known, notify: notifier.hurry });
+  supervisor.ticker('causes', { everyMs, tick: createCauseFinder(parts).tick });
 }
 
 function tickForOperators(parts: All): void {

@@ -1,3 +1,4 @@
+import type * as causesApi from '../shared/api/causes.ts';
 import type * as channelsApi from '../shared/api/channels.ts';
 import type * as eventsApi from '../shared/api/events.ts';
 import type * as filesApi from '../shared/api/files.ts';
@@ -18,6 +19,7 @@ import type * as trashApi from '../shared/api/trash.ts';
 import type * as webhooksApi from '../shared/api/webhooks.ts';
 import type * as assistantsContract from './assistants/contract.ts';
 import * as assistants from './assistants/operations.ts';
+import * as causes from './causes/operations.ts';
 import * as files from './configuration/operations.ts';
 import * as enrolment from './enrolment/operations.ts';
 import * as events from './events/operations.ts';
@@ -96,6 +98,7 @@ export const handlers: Handlers = handlersOf([
     ...testRuns,
   }),
   ...bindAll<typeof incidentsApi & typeof incidentsContract>(incidents),
+  ...bindAll<typeof causesApi>(causes),
   ...bindAll<typeof eventsApi>(events),
   ...bindAll<typeof importsContract>(imports),
   ...bindAll<typeof webhooksApi>(webhooks),

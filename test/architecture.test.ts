@@ -89,6 +89,7 @@ const kits: Readonly<Record<string, readonly string[]>> = {
     'coordinator/health',
     'coordinator/incidents/writes.ts',
     'coordinator/monitors/dependency-queries.ts',
+    'coordinator/causes/writes.ts',
     'coordinator/warnings/writes.ts',
     'coordinator/notifications/release.ts',
     'coordinator/assignments',
@@ -112,6 +113,7 @@ const reaching = new Set(['shared/imports/download.ts']);
 
 /** Models of subjects that are pure as well. */
 const pureFiles = new Set([
+  'coordinator/causes/shares.ts',
   'coordinator/deliveries/model.ts',
   'coordinator/groups/model.ts',
   'coordinator/maintenance/recurrence.ts',

@@ -1,4 +1,5 @@
 import type { Continent } from '../../shared/base/continents.ts';
+import { type ServedWrite, writeServed } from '../causes/writes.ts';
 import type { CommitSlot, Queryable, Sql } from '../database/connect.ts';
 import { executeAll, type Statement } from '../database/connect.ts';
 import { rowsDone } from '../database/outbox.ts';
@@ -53,6 +54,7 @@ export type Unit = {
   readonly alone: readonly Continent[];
   readonly warnings: readonly WarningWrite[];
   readonly certificates: readonly CertificateWrite[];
+  readonly served: readonly ServedWrite[];
   /** Rows of the outbox that this unit applies. */
   readonly done: readonly number[];
   readonly checkpoint: StoredCheckpoint | null;
@@ -72,6 +74,7 @@ export function emptyUnit(lease: Lease): Unit {
     alone: [],
     warnings: [],
     certificates: [],
+    served: [],
     done: [],
     checkpoint: null,
   };
@@ -164,6 +167,10 @@ function statementsOf(sql: Queryable, owner: string, units: readonly Unit[]): St
     ...writeCertificates(
       sql,
       all(({ certificates }) => certificates),
+    ),
+    ...writeServed(
+      sql,
+      all(({ served }) => served),
     ),
   ];
 }

@@ -84,6 +84,7 @@ export type DecisionBatch = {
       | 'alone'
       | 'warnings'
       | 'certificates'
+      | 'served'
       | 'done']: Unit[Name][number][];
   };
 };
@@ -112,6 +113,7 @@ export function beginDecisions(
       alone: [],
       warnings: [],
       certificates: [],
+      served: [],
       done: [],
     },
   };

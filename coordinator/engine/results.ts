@@ -328,10 +328,12 @@ export function decideResults(
       is: 'result',
       result: seen.look === null ? seen : { ...seen, look: recheckAnswered(seen, decisions) },
     });
-    const { certificate, monitor, at } = seen;
+    const { certificate, served, monitor, at } = seen;
     const isOfNow = () => seen.config_version === settingsOf(decisions, monitor)?.version;
-    if (certificate && countsAs(seen, now) === 'ok' && isOfNow())
-      decisions.rows.certificates.push({ ...certificate, monitor, at });
+    if ((certificate || served) && countsAs(seen, now) === 'ok' && isOfNow()) {
+      if (certificate) decisions.rows.certificates.push({ ...certificate, monitor, at });
+      if (served) decisions.rows.served.push({ ...served, monitor, at });
+    }
     if (seen.handed_over) late.add(seen.monitor);
   }
   // The past causes no rechecks; incidents that are open after it are continued now.

@@ -5,6 +5,7 @@ import { type IncidentRow, incidentColumns } from './queries.ts';
 export type IncidentFilter = {
   readonly state: 'all' | 'open' | 'resolved';
   readonly monitor: string | null;
+  readonly cause: string | null;
   readonly layer: string | null;
   readonly acknowledged: boolean | null;
   readonly acknowledged_by: string | null;
@@ -29,7 +30,7 @@ export function incidentPage(
 function matching(
   sql: Queryable,
   organisation: string,
-  { state, monitor, layer, acknowledged, acknowledged_by, since }: IncidentFilter,
+  { state, monitor, cause, layer, acknowledged, acknowledged_by, since }: IncidentFilter,
   before: number,
 ) {
   return sql`
@@ -37,6 +38,7 @@ function matching(
   and (i.resolved_at is null or i.resolved_at >= ${new Date(since)})
   ${state === 'open' ? sql`and i.resolved_at is null` : state === 'resolved' ? sql`and i.resolved_at is not null` : sql``}
   ${monitor === null ? sql`` : sql`and i.monitor_id = ${monitor}`}
+  ${cause === null ? sql`` : sql`and i.id in (select incident_id from cause_members where cause_id = ${cause})`}
   ${layer === null ? sql`` : sql`and i.layer = ${layer}`}
   ${acknowledged === null ? sql`` : sql`and (i.acknowledged_at is not null) = ${acknowledged}`}
   ${acknowledged_by === null ? sql`` : sql`and i.acknowledged_as = ${searchText(acknowledged_by)}`}`;

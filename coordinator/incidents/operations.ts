@@ -6,6 +6,7 @@ import { storable } from '../../shared/base/names.ts';
 import { causeSentence } from '../../shared/checks/causes.ts';
 import type { Json } from '../../shared/checks/result.ts';
 import { postMail } from '../account-mail/queries.ts';
+import { causeById } from '../causes/queries.ts';
 import { windowOf } from '../core/uptime.ts';
 import { handle } from '../gate/bind.ts';
 import { type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
@@ -202,6 +203,7 @@ export function incidentJson(row: IncidentRow, now: number) {
     acknowledged_by: row.acknowledged_as,
     continents: row.resolved_at === null ? row.continents : null,
     sides: sidesFrom(row.sides, row.confirmed_at !== null),
+    cause_id: row.cause_id,
     // If our clock is behind a probe's, the outage still has no negative length.
     duration_s: Math.max(0, (row.resolved_at ?? now) - row.started_at) / 1_000,
   };
@@ -311,12 +313,13 @@ type ListInput = Omit<InputOf<typeof api.listIncidents>, 'limit' | 'cursor'>;
 
 /** The filter of a list, and the names that its cursors are bound to. */
 async function filterOf({ sql, organisation, now }: InOrganisation, input: ListInput) {
-  const { state, monitor, layer, acknowledged, acknowledged_by, days } = input;
+  const { state, monitor, cause, layer, acknowledged, acknowledged_by, days } = input;
   if (monitor !== null) await requireMonitors(sql, organisation.id, [monitor]);
+  if (cause !== null) orNotFound(await causeById(sql, organisation.id, cause), 'cause_not_found');
   const since = windowOf(days, now).from;
   return {
-    filter: { state, monitor, layer, acknowledged, acknowledged_by, since },
-    names: [organisation.id, state, monitor, layer, acknowledged, acknowledged_by, days],
+    filter: { state, monitor, cause, layer, acknowledged, acknowledged_by, since },
+    names: [organisation.id, state, monitor, cause, layer, acknowledged, acknowledged_by, days],
   };
 }
 
@@ -328,7 +331,12 @@ export const listFoldedIncidents = handle(contract.listFoldedIncidents)(async (c
     now,
     with: { cursors },
   } = context;
-  const { filter, names } = await filterOf(context, { ...input, state: 'resolved', monitor: null });
+  const { filter, names } = await filterOf(context, {
+    ...input,
+    state: 'resolved',
+    monitor: null,
+    cause: null,
+  });
   const list = ['folded incidents', ...names];
   const { limit, cursor } = input;
   const before = cursor === null ? afterAll : (await cursors.read(list, cursor)).key;

@@ -319,6 +319,7 @@ export type IncidentRow = {
   readonly acknowledged_as: string | null;
   readonly continents: Continents | null;
   readonly sides: StoredSides | null;
+  readonly cause_id: string | null;
   readonly seen_in: ProbePlace | null;
   readonly confirmed_in: ProbePlace | null;
 };
@@ -335,7 +336,8 @@ export function incidentColumns(sql: Queryable) {
     i.confirmed_at, i.resolved_at,
   i.seen_probe, i.seen_continent, i.confirmed_probe, i.confirmed_continent, i.note, i.scope,
     i.layer, i.acknowledged_at, i.acknowledged_as, ${continentsOf(sql)} as continents,
-    ${sidesOf(sql)} as sides, ${probePlaceOf(sql, 'seen')} as seen_in,
+    ${sidesOf(sql)} as sides,
+    (select n.cause_id from cause_members n where n.incident_id = i.id) as cause_id, ${probePlaceOf(sql, 'seen')} as seen_in,
     ${probePlaceOf(sql, 'confirmed')} as confirmed_in`;
 }
 

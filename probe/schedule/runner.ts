@@ -398,7 +398,7 @@ const maxOtherRechecks = 64;
 /** @param lastedMs by our own clock, for a check that measured nothing. */
 function resultOf(
   run: Run,
-  { outcome, cause, phases, evidence, warnings, certificate, others: besides }: Verdict,
+  { outcome, cause, phases, evidence, warnings, certificate, served, others: besides }: Verdict,
   startedAt: number,
   lastedMs: number,
 ): Reported {
@@ -417,6 +417,7 @@ function resultOf(
     look: recheck,
     ...(warnings && { warnings }),
     ...(certificate && { certificate }),
+    ...(served && { served }),
     ...(besides && { others: besides }),
   };
   return others.length === 0

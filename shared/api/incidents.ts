@@ -107,6 +107,13 @@ export const IncidentOut = object('IncidentOut', {
     null,
   ),
   sides,
+  cause_id: grown(
+    nullable(uuid(), {
+      description: 'What it has in common with others that began with it, once that is found.',
+      example: null,
+    }),
+    null,
+  ),
   duration_s: grown(
     number({
       description: 'Seconds from `started_at` to `resolved_at`, or to now while it is open.',
@@ -150,12 +157,13 @@ export const listIncidents = operation({
       'all',
     ),
     monitor: maybe(uuid(), { description: 'Only incidents of this monitor.' }),
+    cause: maybe(uuid(), { description: 'Only incidents of this cause.' }),
     ...incidentFilter,
     ...pageQuery,
   },
   response: IncidentPage,
   success: 200,
-  refusals: ['monitor_not_found'],
+  refusals: ['monitor_not_found', 'cause_not_found'],
   columns: [
     'state',
     'monitor_name',

@@ -1,3 +1,4 @@
+import { getCause, listCauses } from './causes.ts';
 import {
   createChannel,
   deleteChannel,
@@ -132,6 +133,8 @@ export const operations = {
   addIncidentNote,
   shareIncident,
   withdrawIncidentShare,
+  listCauses,
+  getCause,
   listEvents,
   createEvent,
   listWebhooks,

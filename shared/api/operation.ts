@@ -338,6 +338,7 @@ export const exampleIds = {
   monitor: '019a9c12-8d3a-7c61-b4e0-5f7a9c2d1b44',
   group: '019a9c11-2b7c-7d10-8f35-6e4b1a0c9d22',
   incident: '019aa1f0-63b5-7e08-a1c9-3d2e7f50b866',
+  cause: '019aa1f0-6a11-7c3e-9b52-8e4d1f7a2c06',
   window: '019aa3c4-10de-7f93-b672-9a8b0c4d5e77',
   message: '019aa7d3-5c41-7b20-8e9f-4d6a1c3b7e52',
   channel: '019aa7d2-0b6e-7c34-9e58-1a2f4c6d8b90',
@@ -476,4 +477,4 @@ export function nullableString(description: string, more: JsonSchema = {}) {
 export const apiVersion = '1.1.9';
 
 /** Counts our additions to that version: one more with every change of the document. */
-export const apiRevision = 74;
+export const apiRevision = 75;

@@ -183,6 +183,19 @@ export const lineOf = {
       String(item.monitors ?? ''),
     ],
   },
+  causes: {
+    one: 'cause',
+    many: 'causes',
+    columns: 'id | began | ended | incidents | open | explanation',
+    line: (item) => [
+      oneLine(item.id, 100),
+      oneLine(item.began_at, 30),
+      oneLine(item.ended_at ?? 'no', 30),
+      String(item.incidents ?? ''),
+      String(item.open_incidents ?? ''),
+      oneLine(item.explanation, 300),
+    ],
+  },
   channels: {
     one: 'channel',
     many: 'channels',

@@ -105,6 +105,12 @@ const rows = {
     about: `Use it to see what happened at a certain minute, or which checks failed and how, from which place: outcome, time, phases and cause of each, newest first. Narrow it with from, until, place and outcome.${endOfLists}`,
     run: listed('checks'),
   },
+  list_causes: {
+    operation: operations.listCauses,
+    title: 'List the causes of outages',
+    about: `Use it first when several monitors are down: what they have in common (an address, a certificate, a name server …), and why that is the cause. list_incidents with cause lists the members.${endOfLists}`,
+    run: listed('causes'),
+  },
   list_probes: {
     operation: operations.listProbes,
     title: 'List the probes that check',

@@ -67,6 +67,7 @@ export const refusalCodes = {
   session_not_found: ['not_found', 'There is no such session.'],
   passkey_not_found: ['not_found', 'There is no such passkey.'],
   probe_not_found: ['not_found', 'The organisation has no such private probe, or it was ended.'],
+  cause_not_found: ['not_found', 'There is no such cause.'],
   place_not_found: ['not_found', 'There is no such place; or a public one cannot be changed.'],
   monitor_not_found: ['not_found', 'There is no such monitor.'],
   check_not_found: ['not_found', 'There is no such check, or it is no longer kept.'],

@@ -256,3 +256,8 @@ export function isUnknownAuthority(error: unknown): boolean {
     (('code' in error && unknownCodes.has(String(error.code))) || isUnknownAuthority(error.cause))
   );
 }
+
+/** An address of either family and a port, as addresses are written. */
+export function withPort(address: string, port: number): string {
+  return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+}

@@ -71,6 +71,7 @@ export function isRoutine({
   phases,
   warnings,
   certificate,
+  served,
 }: Omit<Result, 'seq'>): boolean {
   return (
     outcome === 'ok' &&
@@ -80,6 +81,7 @@ export function isRoutine({
     other_looks === undefined &&
     warnings === undefined &&
     certificate === undefined &&
+    served === undefined &&
     phases !== null
   );
 }

@@ -3,7 +3,7 @@ import { continents } from '../base/continents.ts';
 import { isRecord } from '../base/json.ts';
 import { registrationShape } from '../checks/domain/registration.ts';
 import { kinds } from '../checks/kinds.ts';
-import { type Json, outcomes } from '../checks/result.ts';
+import { type Json, maxServedAddresses, outcomes } from '../checks/result.ts';
 
 /** A message as it came, of whatever kind of delivery. */
 export type Message = {
@@ -129,6 +129,12 @@ const certificate = z.object({
   issuer: z.string().max(200),
 });
 
+const served = z.object({
+  addresses: z.array(z.string().max(64)).max(maxServedAddresses),
+  server: z.string().max(100).nullable(),
+  redirect: z.string().max(300).nullable(),
+});
+
 /** In one result. */
 export const maxWarnings = 16;
 
@@ -148,6 +154,7 @@ export const resultMessage = z.object({
   other_looks: z.array(id).max(64).exactOptional(),
   warnings: z.array(warning).min(1).max(maxWarnings).exactOptional(),
   certificate: certificate.exactOptional(),
+  served: served.exactOptional(),
   others: z.object({ passed: z.int().min(0), failed: z.int().min(0) }).exactOptional(),
 });
 

@@ -44,6 +44,22 @@ export type CertificateNote = {
   readonly issuer: string;
 };
 
+/** Of what a check was served by. */
+export const maxServedAddresses = 16;
+
+/**
+ * By what a check that passed was served; said now and then, not with every result. All but the
+ * addresses is text of a target.
+ */
+export type ServedNote = {
+  /** All that the names led to, each with its port. */
+  readonly addresses: readonly string[];
+  /** What the server calls itself. */
+  readonly server: string | null;
+  /** The host that it was redirected to. */
+  readonly redirect: string | null;
+};
+
 /** Milliseconds of each phase; null where the check did not get that far, or has no such phase. */
 export type Phases = {
   readonly dns: number | null;
@@ -89,6 +105,7 @@ export type Verdict = {
   /** Of a pass (rule 44); absent when there is none. */
   readonly warnings?: readonly Warning[];
   readonly certificate?: CertificateNote;
+  readonly served?: ServedNote;
   /** Of a failure; absent when the probe knows of no other target in that layer. */
   readonly others?: OtherTargets;
 };
@@ -117,6 +134,7 @@ export type Result = {
   /** Of a pass (rule 44); absent when there is none. */
   readonly warnings?: readonly Warning[];
   readonly certificate?: CertificateNote;
+  readonly served?: ServedNote;
   /** Of a failure. */
   readonly others?: OtherTargets;
 };

@@ -18,6 +18,7 @@ import { newId } from '../../shared/base/crypto.ts';
 import { createLog } from '../../shared/base/log.ts';
 import { systemClock } from '../../shared/base/time.ts';
 import { partitionOf } from '../../shared/bus/subjects.ts';
+import { makeCause } from './causes.ts';
 import { testChannels } from './channels.ts';
 import { testResults } from './checks.ts';
 import type { Heard } from './contract.ts';
@@ -194,6 +195,7 @@ export type Things = {
   readonly window: string;
   readonly page: string;
   readonly incident: string;
+  readonly cause: string;
   /** Of whoever made it. */
   readonly channel: string;
   /** On the page, to the incident. */
@@ -301,6 +303,7 @@ export const createThings = async (
     window,
     page,
     incident,
+    cause: await makeCause(api.sql, organisation, incident),
     channel,
     post,
     report,

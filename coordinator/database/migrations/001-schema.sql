@@ -807,6 +807,19 @@ create table certificates (
 );
 create index certificates_end on certificates (organisation_id, ends_at);
 
+-- By what the newest checks that passed were served: what monitors share tells why several fail.
+create table served (
+  monitor_id uuid not null,
+  organisation_id uuid not null,
+  addresses text[] not null,
+  server text,
+  redirect text,
+  seen_at timestamptz not null,
+  primary key (monitor_id),
+  foreign key (monitor_id) references monitors on delete cascade,
+  foreign key (organisation_id) references organisations on delete cascade
+);
+
 -- HEARTBEATS
 -- Pings of jobs, and the tokens and keys by which they come.
 
@@ -1078,6 +1091,39 @@ create index incidents_resolved on incidents (organisation_id, resolved_at);
 create index incidents_unfrozen on incidents (resolved_at) where ((frozen_at is null) or (resolved_at is null) or (frozen_at < resolved_at));
 
 -- What the failing checks themselves saw, and what every other continent saw when asked (rule 15).
+-- What incidents that began together have in common, as it was found in what checks saw.
+create table causes (
+  id uuid not null,
+  key bigint generated always as identity,
+  organisation_id uuid not null,
+  kind text not null,
+  value text not null,
+  began_at timestamptz not null,
+  found_at timestamptz not null,
+  ended_at timestamptz,
+  -- Of the monitors that share it, how many passed when it was found; and of all others, how many
+  -- failed then, and how many there were.
+  passing integer not null,
+  others_failing integer not null,
+  others integer not null,
+  unique (key),
+  primary key (id),
+  foreign key (organisation_id) references organisations on delete cascade
+);
+create unique index causes_one_open on causes (organisation_id, kind, value) where (ended_at is null);
+create index causes_page on causes (organisation_id, key);
+
+create table cause_members (
+  incident_id uuid not null,
+  cause_id uuid not null,
+  organisation_id uuid not null,
+  primary key (incident_id),
+  foreign key (cause_id) references causes on delete cascade,
+  foreign key (incident_id) references incidents on delete cascade,
+  foreign key (organisation_id) references organisations on delete cascade
+);
+create index cause_members_of on cause_members (cause_id);
+
 create table incident_evidence (
   incident_id uuid not null,
   part text not null,

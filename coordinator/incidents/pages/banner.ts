@@ -1,3 +1,4 @@
+import type { getCause } from '../../../shared/api/causes.ts';
 import {
   acknowledgeIncident,
   assignIncident,
@@ -29,7 +30,7 @@ import { isOfJob, type Verdict } from './verdict.ts';
  * and the buttons for it.
  */
 export function banner(about: About): Html {
-  const { incident, monitor, verdict, explained, request } = about;
+  const { incident, monitor, cause, verdict, explained, request } = about;
   const { state, symbol, title, why } = verdict;
   return html`
     <section class="notice notice-${state} banner" id="banner">
@@ -40,6 +41,7 @@ export function banner(about: About): Html {
         <p class="notice-title">${title}</p>
         ${why && html`<p>${why}</p>`}
         ${explained.held_because !== null && html`<p id="held">Held because ${explained.held_because} is down.</p>`}
+        ${cause && causeOf(cause)}
         ${monitor.runbook !== null && runbookOf(monitor.runbook)}
         ${actionsOf(about)}
       </div>
@@ -52,6 +54,8 @@ type About = {
   readonly monitor: OutputOf<typeof getMonitor>;
   readonly muted: OutputOf<typeof getMonitorStatus>['muted'];
   readonly members: OutputOf<typeof listMembers>['items'];
+  /** What it has in common with others. */
+  readonly cause: OutputOf<typeof getCause> | null;
   readonly verdict: Verdict;
   readonly explained: Pick<Explained, 'held_because'>;
   readonly request: MembersRequest;
@@ -147,6 +151,14 @@ function pointOf(first: number) {
       below: `${verb}, ${later}`,
     };
   };
+}
+
+function causeOf({ id, name, explanation, incidents }: OutputOf<typeof getCause>): Html {
+  return html`
+    <p>
+      <a href="/incidents?cause=${id}&amp;state=all">One of ${incidents} with one cause</a>: <b>${name}</b>. ${explanation}
+    </p>
+  `;
 }
 
 /** A long one scrolls, so that the buttons below it stay in sight. */

@@ -1,3 +1,4 @@
+import { getCause } from '../../../shared/api/causes.ts';
 import {
   acknowledgeIncident,
   addIncidentNote,
@@ -42,6 +43,7 @@ type Read = {
   readonly incident: Incident;
   readonly explained: Explained;
   readonly pages: readonly IncidentPage[];
+  readonly cause: OutputOf<typeof getCause> | null;
   readonly members: OutputOf<typeof listMembers>['items'];
   readonly monitor: OutputOf<typeof getMonitor>;
   readonly muted: OutputOf<typeof getMonitorStatus>['muted'];
@@ -313,16 +315,17 @@ async function read({ ask, now, path: { incident_id } }: MembersRequest): Promis
     ask(listMembers),
   ]);
   const monitor_id = of.monitor;
-  const [monitor, { muted }, { items: others }, pings] = await Promise.all([
+  const [monitor, { muted }, { items: others }, pings, cause] = await Promise.all([
     ask(getMonitor, { monitor_id }),
     ask(getMonitorStatus, { monitor_id, days: 1 }),
     of.open ? ask(listIncidents, { monitor: monitor_id, days: 1, limit: 100 }) : { items: [] },
     isOfJob(of)
       ? ask(getMonitorPings, { monitor_id, limit: shownPings }).then(({ items }) => items)
       : null,
+    of.cause_id === null ? null : ask(getCause, { cause_id: of.cause_id }),
   ]);
   const flaps = flapsOf(others, now);
-  return { pings, incident: of, monitor, muted, explained, pages, members, flaps };
+  return { pings, cause, incident: of, monitor, muted, explained, pages, members, flaps };
 }
 
 export const writeNote = forMembers.post('/incidents/:incident_id/notes', async (request) => {

@@ -1,10 +1,19 @@
+import { getCause, listCauses } from '../../../shared/api/causes.ts';
 import { acknowledgeIncident, listIncidents } from '../../../shared/api/incidents.ts';
 import { listMonitors } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { durationText } from '../../../shared/base/time.ts';
-import { chips, heading, linkButton, moreLink, shortName, stateMark } from '../../web/elements.ts';
+import {
+  chips,
+  heading,
+  linkButton,
+  moreLink,
+  notice,
+  shortName,
+  stateMark,
+} from '../../web/elements.ts';
 import { hiddenField } from '../../web/forms.ts';
-import { type Html, html, icon, query, safeUrl } from '../../web/html.ts';
+import { type Html, html, icon, type Part, query, safeUrl } from '../../web/html.ts';
 import { forMembers, type MembersRequest, show } from '../../web/page.ts';
 import { acts, number, stepTable } from '../../web/tables.ts';
 import { listFoldedIncidents, listIncidentChoices } from '../contract.ts';
@@ -42,7 +51,7 @@ const nobody = ' nobody';
  */
 export const incidents = forMembers.get('/incidents', async (request) => {
   const { ask, now, query: asked } = request;
-  const { monitor, layer, owner, cursor, days = '30' } = asked;
+  const { monitor, cause, layer, owner, cursor, days = '30' } = asked;
   const chosen = filterOf(request);
   const filter = { ...chosen, days };
   const openAnywhere = downFirst(await ask(listIncidents, { state: 'open', limit: 100 }));
@@ -52,12 +61,13 @@ export const incidents = forMembers.get('/incidents', async (request) => {
       : downFirst(await ask(listIncidents, { ...filter, state: 'open', limit: 100 }));
   const state =
     states.find(([each]) => each === asked.state)?.[0] ?? (open.items.length > 0 ? 'open' : 'all');
-  const [{ items, next_cursor }, filters] = await Promise.all([
+  const [{ items, next_cursor }, filters, causes] = await Promise.all([
     listed(request, state, open, filter),
     filterForm(request, { state, days }),
+    causesShown(request),
   ]);
   const address = (changed: Readonly<Record<string, string | undefined>>) =>
-    `/incidents${query({ state, days, monitor, layer, owner, ...changed })}`;
+    `/incidents${query({ state, days, monitor, cause, layer, owner, ...changed })}`;
   const ofMonitor = Map.groupBy(items, (each) => each.monitor);
   const flapsAt = (each: Listed): number => {
     const same = ofMonitor.get(each.monitor) ?? [];
@@ -73,6 +83,7 @@ export const incidents = forMembers.get('/incidents', async (request) => {
         ${heading({
           sentence: sentenceOf(openAnywhere),
         })}
+        ${causes}
         <div class="row filters">
           ${chips(
             'State',
@@ -128,10 +139,11 @@ function downFirst(page: OpenPage): OpenPage {
 
 /** The filter of the address, as the operation takes it. */
 function filterOf({
-  query: { monitor = '', layer = '', owner = '' },
+  query: { monitor = '', cause = '', layer = '', owner = '' },
 }: MembersRequest): Readonly<Record<string, string>> {
   return {
     ...(monitor === '' ? {} : { monitor }),
+    ...(cause === '' ? {} : { cause }),
     ...(layer === '' ? {} : { layer }),
     ...(owner === ''
       ? {}
@@ -156,12 +168,30 @@ async function listed(
   if (state === 'open')
     return cursor === undefined ? open : ask(listIncidents, { ...filter, ...page, state });
   const resolved: ListedPage =
-    filter.monitor === undefined
+    filter.monitor === undefined && filter.cause === undefined
       ? await ask(listFoldedIncidents, { ...filter, ...page })
       : await ask(listIncidents, { ...filter, ...page, state: 'resolved' });
   return state === 'all' && cursor === undefined
     ? { ...resolved, items: [...open.items, ...resolved.items] }
     : resolved;
+}
+
+/** What several of the incidents have in common: the chosen cause, or those that go on. */
+async function causesShown({ ask, query: { cause = '', cursor } }: MembersRequest): Promise<Part> {
+  if (cursor !== undefined) return null;
+  const all =
+    cause === ''
+      ? (await ask(listCauses, { state: 'open', limit: 10 })).items
+      : [await ask(getCause, { cause_id: cause })];
+  return all.map(({ id, name, explanation, ended_at, open_incidents, incidents: count }) =>
+    notice(
+      ended_at === null ? 'down' : 'up',
+      html`One cause: <a href="/incidents?cause=${id}&amp;state=all">${name}</a>`,
+      ended_at === null && open_incidents < count
+        ? `${explanation} ${open_incidents} are still down.`
+        : explanation,
+    ),
+  );
 }
 
 /** Monitor, cause and who has it, as a form that works without scripts. */
@@ -194,6 +224,7 @@ async function filterForm(
       <summary>${icon('next')}Filter</summary>
     <form class="fields" action="/incidents">
       ${hiddenField('state', state)}${hiddenField('days', days)}
+      ${asked.cause && hiddenField('cause', asked.cause)}
       ${select(
         'monitor',
         'Monitor',

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { createRecentCache } from '../../../shared/base/async.ts';
+import { withPort } from '../../../shared/base/network.ts';
 import type { Assignment } from '../../../shared/checks/assignment.ts';
 import { isMailPort } from '../../../shared/checks/connection/keys.ts';
 import {
@@ -10,6 +11,7 @@ import {
 } from '../../../shared/checks/https/config.ts';
 import { noPhases, type Phases, type Verdict } from '../../../shared/checks/result.ts';
 import { openSocket } from '../connection/connect.ts';
+import { scrubber } from '../connection/evidence.ts';
 import { createNotes } from '../connection/notes.ts';
 import { ownCodes } from '../connection/observation.ts';
 import { type ConnectionDependencies, type Endpoint, reach } from '../connection/reach.ts';
@@ -217,14 +219,34 @@ export function createHttpsCheck(dependencies: HttpsDependencies): Check {
     const [first] = hops;
     if (!first) return verdict;
     const handshakes = hops.map(({ tls }) => tls);
-    return note(verdict, context, endpointOf(plan.first.url, settings), first, handshakes);
+    const endpoint = endpointOf(plan.first.url, settings);
+    return note(verdict, context, endpoint, first, handshakes, answerOf(hops, settings));
   };
+}
+
+/** Who answered in the end, and the addresses on the way there. */
+function answerOf(hops: readonly HopSeen[], { secrets }: HttpsSettings) {
+  const scrub = scrubber(secrets);
+  const [first, ...others] = hops.map(({ url, addresses }) => ({ url: new URL(url), addresses }));
+  const last = others.at(-1);
+  const server = hops.at(-1)?.response?.headers.find(([name]) => name === 'server')?.[1];
+  return {
+    addresses: others.flatMap(({ url, addresses }) =>
+      addresses.map((address) => withPort(address, portOf(url))),
+    ),
+    server: server === undefined ? null : scrub(server, 100),
+    redirect: last && last.url.host !== first?.url.host ? scrub(last.url.host, 300) : null,
+  };
+}
+
+function portOf(url: URL): number {
+  return Number(url.port || (url.protocol === 'https:' ? 443 : 80));
 }
 
 function endpointOf(url: URL, { ip_family }: HttpsSettings): Endpoint {
   return {
     host: url.hostname.replace(/^\[|\]$/g, ''),
-    port: Number(url.port || (url.protocol === 'https:' ? 443 : 80)),
+    port: portOf(url),
     ip_family,
   };
 }

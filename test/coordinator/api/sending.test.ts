@@ -408,7 +408,7 @@ describe('The REST face', () => {
       const response = await app.inject({ method: 'GET', url, headers: { authorization: token } });
       const { value, ...rest } = theirs(row);
       // Version 1 grew by these filters since.
-      const filters = { layer: null, acknowledged: null, acknowledged_by: null };
+      const filters = { cause: null, layer: null, acknowledged: null, acknowledged_by: null };
       const recorded = typeof value === 'object' ? { value: { ...filters, ...value } } : {};
       expect([row.query, outcome(response.statusCode, response.body)]).toEqual([
         row.query,

@@ -101,6 +101,7 @@ const request = (id: OperationId, of: Things) => {
     .replace('{window_id}', of.window)
     .replace('{page_id}', of.page)
     .replace('{incident_id}', of.incident)
+    .replace('{cause_id}', of.cause)
     .replace('{channel_id}', of.channel)
     .replace('{post_id}', of.post)
     .replace('{report_id}', of.report)
@@ -182,6 +183,7 @@ describe('A caller without access', () => {
       window: newId(),
       page: newId(),
       incident: newId(),
+      cause: newId(),
       channel: newId(),
       post: newId(),
       report: newId(),

@@ -31,6 +31,7 @@ import { createWebhook } from '../../../shared/api/webhooks.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { connectAssistant } from '../../support/assistants.ts';
+import { makeCause } from '../../support/causes.ts';
 import { eventually } from '../../support/eventually.ts';
 import { gateBench } from '../../support/gate.ts';
 import {
@@ -79,6 +80,7 @@ const estate = async (): Promise<Estate> => {
   const incident_id = newId();
   await bench.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at)
     values (${incident_id}, ${house.organisation}, ${monitor_id}, now(), now())`;
+  const cause_id = await makeCause(bench.sql, house.organisation, incident_id);
   const post_id = (
     await bench.call(createStatusPagePost, as, { page_id, incident_id, kind: 'investigating' })
   ).id;
@@ -131,6 +133,7 @@ const estate = async (): Promise<Estate> => {
       window_id,
       page_id,
       incident_id,
+      cause_id,
       invitation_id,
       probe_invitation_id,
       probe_id,
@@ -339,6 +342,7 @@ const namesNothing = [
   'listMaintenanceByTime',
   'search',
   'getMonitorChoices',
+  'listCauses',
   'listChannels',
   'listChannelKinds',
   'getChannelChoices',

@@ -289,6 +289,7 @@ describe('operations', () => {
         acknowledged_by: null,
         continents: null,
         sides: null,
+        cause_id: null,
         duration_s: 1_800,
       });
       await bench.sql`delete from probes where name = 'Oslo'`;

@@ -45,6 +45,8 @@ describe('The table of operations', () => {
       'addIncidentNote',
       'shareIncident',
       'withdrawIncidentShare',
+      'listCauses',
+      'getCause',
       'listEvents',
       'createEvent',
       'listWebhooks',

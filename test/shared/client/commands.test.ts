@@ -53,6 +53,8 @@ test('every promised command exists, and no other', () => {
       ...['rotate-secret', 'list-deliveries', 'resend-delivery'].map((act) => `webhooks ${act}`),
       'messages list',
       'audit list',
+      'causes get',
+      'causes list',
       ...['show-mute', 'mute', 'unmute'].map((verb) => `alerts ${verb}`),
       ...['list', 'get', 'create', 'update', 'delete', 'preview', 'start-now', 'end-now'].map(
         (verb) => `maintenance ${verb}`,

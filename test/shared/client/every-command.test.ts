@@ -8,6 +8,7 @@ import { commands } from '../../../shared/client/commands.ts';
 import { exits } from '../../../shared/client/http.ts';
 import { widthOf } from '../../../shared/client/terminal.ts';
 import { openServed, type Served } from '../../support/api.ts';
+import { makeCause } from '../../support/causes.ts';
 import { createCommand } from '../../support/cli.ts';
 import { createTestOrganisation } from '../../support/people.ts';
 
@@ -184,6 +185,7 @@ const furnish = async (): Promise<{
     webhook_id,
     delivery_id,
     incident_id,
+    cause_id: await makeCause(sql, house.organisation, incident_id),
     post_id,
     report_id,
     probe_id,

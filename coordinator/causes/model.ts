@@ -1,0 +1,61 @@
+import type { ShareKind } from '../core/causes.ts';
+
+export type CauseRow = {
+  readonly key: number;
+  readonly id: string;
+  readonly kind: ShareKind;
+  readonly value: string;
+  /** Of a private place. */
+  readonly place_name: string | null;
+  readonly began_at: number;
+  readonly found_at: number;
+  readonly ended_at: number | null;
+  readonly passing: number;
+  readonly others_failing: number;
+  readonly others: number;
+  readonly incidents: number;
+  readonly open_incidents: number;
+};
+
+/** What each kind is called, and how its monitors are. */
+const words: { readonly [Kind in ShareKind]: readonly [name: string, monitors: string] } = {
+  certificate: ['Certificate', 'with certificate'],
+  address: ['Address', 'at address'],
+  redirect: ['Redirect to', 'that are redirected to'],
+  server: ['Server', 'behind server'],
+  issuer: ['Certificate authority', 'with a certificate of'],
+  zone: ['Domain', 'in domain'],
+  name_server: ['Name server', 'that ask name server'],
+  place: ['Private place', 'in private place'],
+};
+
+export function causeName(row: Pick<CauseRow, 'kind' | 'value' | 'place_name'>): string {
+  return `${words[row.kind][0]} ${valueText(row)}`;
+}
+
+/** Why it is the cause: who shares it and fails, who shares it and passes, and how others do. */
+export function explanationOf(row: CauseRow): string {
+  const { kind, ended_at, incidents, passing, others_failing, others } = row;
+  const all = incidents + passing;
+  const who = `${passing === 0 ? 'All' : `${incidents} of the`} ${all} monitors`;
+  const beside =
+    others === 0
+      ? ''
+      : others_failing === 0
+        ? `, and none of the ${others} others`
+        : `, and ${others_failing} of the ${others} others`;
+  const fail = ended_at === null ? 'fail' : 'failed';
+  return `${who} ${words[kind][1]} ${valueText(row)} ${fail}${beside}.`;
+}
+
+const shownFingerprint = 23;
+
+function valueText({
+  kind,
+  value,
+  place_name,
+}: Pick<CauseRow, 'kind' | 'value' | 'place_name'>): string {
+  if (kind === 'place') return place_name ?? value;
+  if (kind === 'server' || kind === 'issuer') return `“${value}”`;
+  return kind === 'certificate' ? `${value.slice(0, shownFingerprint)}…` : value;
+}

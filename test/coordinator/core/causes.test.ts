@@ -1,0 +1,147 @@
+import { describe, expect, test } from 'vitest';
+import {
+  type Failing,
+  findCauses,
+  type Passing,
+  type Share,
+} from '../../../coordinator/core/causes.ts';
+import { makeCauseMix } from '../../simulation/cause-mix.ts';
+
+const began = 1_000_000;
+const minute = 60_000;
+const address = (value: string): Share => ({ kind: 'address', value });
+const server = address('203.0.113.7:443');
+
+function failing(nth: number, shares: readonly Share[], other: Partial<Failing> = {}): Failing {
+  return {
+    incident: `i${nth}`,
+    passed_at: began - 1_000 * nth,
+    failed_at: began - 1_000 * nth + minute,
+    layer: 'tcp',
+    manner: 'unreachable',
+    shares,
+    ...other,
+  };
+}
+
+const many = <T>(count: number, make: (nth: number) => T): T[] =>
+  Array.from({ length: count }, (_, nth) => make(nth));
+const passes = (shares: readonly Share[], passed_at = began + minute): Passing => ({
+  passed_at,
+  shares,
+});
+
+describe('rule 48: outages that began together and share what failed have one cause', () => {
+  test('which says how many fail and pass', () => {
+    const found = findCauses(
+      many(30, (nth) => failing(nth, [server])),
+      many(41, (nth) => passes([address(`198.51.100.${nth}:443`)])),
+    );
+    expect(found).toMatchObject([
+      { ...server, began_at: began, passing: 0, others: { failing: 0, all: 41 } },
+    ]);
+    expect(found[0]?.members).toHaveLength(30);
+  });
+
+  test('two that broke in the same minute are two', () => {
+    const zone: Share = { kind: 'zone', value: 'shop.example' };
+    const found = findCauses(
+      [
+        ...many(5, (nth) => failing(nth, [server])),
+        ...many(4, (nth) => failing(nth + 5, [zone], { layer: 'dns', manner: 'name' })),
+      ],
+      many(20, () => passes([])),
+    );
+    expect(found.map(({ kind, members }) => [kind, members.length])).toEqual([
+      ['address', 5],
+      ['zone', 4],
+    ]);
+  });
+
+  test('the narrowest is named of several that explain the same', () => {
+    const shares: Share[] = [
+      { kind: 'issuer', value: 'Ada' },
+      { kind: 'certificate', value: '00' },
+    ];
+    const found = findCauses(
+      many(5, (nth) => failing(nth, shares, { layer: 'tls', manner: 'certificate_expired' })),
+      many(20, () => passes([])),
+    );
+    expect(found.map(({ kind }) => kind)).toEqual(['certificate']);
+  });
+});
+
+describe('rule 49: without enough evidence there is no cause', () => {
+  const others = many(20, () => passes([]));
+
+  test('of two', () => {
+    expect(
+      findCauses(
+        many(2, (nth) => failing(nth, [server])),
+        others,
+      ),
+    ).toEqual([]);
+  });
+
+  test('where what shares it passes', () => {
+    const sharing = many(3, () => passes([server]));
+    const three = many(3, (nth) => failing(nth, [server]));
+    expect(findCauses(three, [...others, ...sharing])).toEqual([]);
+  });
+
+  test('while most of what shares it was not checked since', () => {
+    const three = many(3, (nth) => failing(nth, [server]));
+    const before = many(3, () => passes([server], began - 1));
+    expect(findCauses(three, [...others, ...before])).toEqual([]);
+    expect(findCauses(three, [...others, ...before.slice(1)])).toHaveLength(1);
+  });
+
+  test('where they did not begin together', () => {
+    const one = (nth: number) =>
+      failing(nth, [server], { passed_at: nth * 10 * minute, failed_at: nth * 10 * minute + 1 });
+    expect(findCauses(many(5, one), others)).toEqual([]);
+  });
+
+  test('where they fail in a layer that it does not explain, or in different ways', () => {
+    const wrong = (nth: number) => failing(nth, [server], { layer: 'dns', manner: 'name' });
+    expect(findCauses(many(5, wrong), others)).toEqual([]);
+    const different = (nth: number) =>
+      failing(nth, [server], { layer: 'http', manner: String(500 + nth) });
+    expect(findCauses(many(5, different), others)).toEqual([]);
+  });
+
+  test('where three fail and nothing else is known', () => {
+    expect(
+      findCauses(
+        many(3, (nth) => failing(nth, [server])),
+        [],
+      ),
+    ).toEqual([]);
+  });
+});
+
+test('rules 48 and 49: of 10,000 mixes, 3 % of planted causes are missed and 1 % of members are unrelated at most', () => {
+  let [causes, missed, members, unrelated] = [0, 0, 0, 0];
+  for (let seed = 0; seed < 10_000; seed += 1) {
+    const { failing: all, passing, planted } = makeCauseMix(seed);
+    const found = findCauses(all, passing);
+    for (const caused of planted.values()) {
+      if (caused.size < 3) continue;
+      causes += 1;
+      if (
+        !found.some(
+          ({ members: own }) => own.filter((id) => caused.has(id)).length * 2 > caused.size,
+        )
+      )
+        missed += 1;
+    }
+    for (const { members: own } of found) {
+      members += own.length;
+      const counts = [...planted.values()].map((ids) => own.filter((id) => ids.has(id)).length);
+      unrelated += own.length - Math.max(0, ...counts);
+    }
+  }
+  expect(causes).toBeGreaterThan(5_000);
+  expect(missed / causes).toBeLessThanOrEqual(0.03);
+  expect(unrelated / members).toBeLessThanOrEqual(0.01);
+});
