@@ -14,10 +14,11 @@ import { failingOf, passingOf } from './shares.ts';
 
 /**
  * Finds the common causes of outages, one organisation after the other (rules 48 to 50). The leader
- * does it. It keeps nothing: what it found is in the database, and each tick judges anew by what the
- * incidents' evidence says.
+ * does it. What it found is in the database; it keeps only when it judged, so that outages that last
+ * cost nothing.
  */
 export function createCauseFinder({ sql, clock, isLeader }: Dependencies) {
+  let judged = new Map<string, Judged>();
   const judge = async (organisation: string): Promise<void> => {
     const now = clock.now();
     const [known, failing, passing] = await Promise.all([
@@ -37,11 +38,30 @@ export function createCauseFinder({ sql, clock, isLeader }: Dependencies) {
   return {
     tick: async (): Promise<void> => {
       if (!isLeader()) return;
-      for (const organisation of await organisationsToJudge(sql, leastMembers))
-        await judge(organisation);
+      const organisations = await organisationsToJudge(sql, leastMembers);
+      judged = new Map(
+        organisations.flatMap(({ id }) => {
+          const known = judged.get(id);
+          return known ? [[id, known]] : [];
+        }),
+      );
+      for (const { id, standing } of organisations) {
+        const [last, now] = [judged.get(id), clock.now()];
+        const isChanged = last?.standing !== standing;
+        const since = isChanged ? now : last.since;
+        if (!isChanged && (now - since > settledMs || now - last.at < againMs)) continue;
+        await judge(id);
+        judged.set(id, { standing, since, at: now });
+      }
     },
   };
 }
+
+type Judged = { readonly standing: string; readonly since: number; readonly at: number };
+
+/** What passes is heard of by and by: for so long, and so often, it is judged though nothing else changed. */
+const settledMs = 600_000;
+const againMs = 5_000;
 
 type Dependencies = {
   readonly sql: Sql;

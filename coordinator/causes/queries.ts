@@ -6,14 +6,22 @@ import { jsonText } from '../database/sql.ts';
 import type { CauseRow } from './model.ts';
 import type { FailingMonitor, KnownMonitor, SeenFailure } from './shares.ts';
 
-/** The organisations in which several monitors are down, or were of one cause. */
-export async function organisationsToJudge(sql: Queryable, least: number): Promise<string[]> {
-  const rows = await sql<{ id: string }[]>`
-    select organisation_id as id from incidents
-    where resolved_at is null and confirmed_at is not null
-    group by organisation_id having count(*) >= ${least}
-    union select organisation_id from causes where ended_at is null`;
-  return rows.map(({ id }) => id);
+/**
+ * The organisations in which several monitors are down, or were of one cause. `standing` changes
+ * with each outage that is confirmed or ends.
+ */
+export function organisationsToJudge(
+  sql: Queryable,
+  least: number,
+): Promise<{ id: string; standing: string }[]> {
+  return sql<{ id: string; standing: string }[]>`
+    select o.id, (select count(*) || ' ' || coalesce(max(i.key), 0) from incidents i
+      where i.organisation_id = o.id and i.resolved_at is null
+        and i.confirmed_at is not null) as standing
+    from (select organisation_id as id from incidents
+        where resolved_at is null and confirmed_at is not null
+        group by organisation_id having count(*) >= ${least}
+      union select organisation_id from causes where ended_at is null) o`;
 }
 
 /** The confirmed outages of an organisation that go on, and what their failing checks saw. */
