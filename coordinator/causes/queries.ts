@@ -31,7 +31,7 @@ export async function failingMonitors(
 ): Promise<FailingMonitor[]> {
   const rows = await sql<(Omit<FailingMonitor, 'seen'> & { seen: unknown[] })[]>`
     select i.id as incident, i.started_at, i.cause, ${knownColumns(sql)},
-      (select coalesce(json_agg(${seenColumns(sql)}), '[]') from incident_evidence e
+      (select coalesce(json_agg(${seenColumns(sql)} order by e.part desc), '[]') from incident_evidence e
         where e.incident_id = i.id and e.part in ('seen', 'confirmed')) as seen
     from incidents i join monitors m on m.id = i.monitor_id
       left join served s on s.monitor_id = m.id

@@ -187,6 +187,8 @@ export const checkerOf = (kind: keyof typeof byKind, options: CheckerOptions = {
       started_at?: number;
       deadline?: CheckDeadline;
       evidence_wanted?: boolean;
+      /** Otherwise each check is of a monitor of its own. */
+      monitor?: string;
     } = {},
   ): Promise<Checked> => {
     const timeout_ms = other.timeout_ms ?? 5_000;
@@ -196,6 +198,7 @@ export const checkerOf = (kind: keyof typeof byKind, options: CheckerOptions = {
         timeout_ms,
         config,
         ...(other.interval_ms === undefined ? {} : { interval_ms: other.interval_ms }),
+        ...(other.monitor === undefined ? {} : { monitor: other.monitor }),
       }),
       started_at: other.started_at ?? systemClock.now(),
       deadline: other.deadline ?? deadlineIn(timeout_ms),
