@@ -8,7 +8,7 @@ import { groupsAmong } from '../groups/queries.ts';
 import { aliasFingerprint, aliasOwners, aliasTaken } from '../heartbeats/alias-queries.ts';
 import { checkersOf } from '../probes/places.ts';
 import { pingTokenOf, secretsOf } from '../secrets/at-rest.ts';
-import { circleOf, type Dependent } from './dependencies.ts';
+import { circlesAmong, type Dependent } from './dependencies.ts';
 import { dependentsOf } from './dependency-queries.ts';
 import {
   amendMonitor,
@@ -110,7 +110,9 @@ export async function judgeOf(
       ...(depends_on_groups ?? []),
     ]),
   );
-  const dependents = await dependentsAfter(context, changes);
+  const ids = new Map(changes.map((change) => [change, change.before?.id ?? change.id ?? newId()]));
+  const dependents = await dependentsAfter(context, ids);
+  const circleOf = circlesAmong(dependents);
   const given = changes.flatMap(({ patch: { config } }) => config?.ping_alias ?? []);
   const aliases = new Map(
     await aliasOwners(
@@ -123,7 +125,8 @@ export async function judgeOf(
   const owners = new Map(others.map(({ external_id, id }) => [external_id, id]));
   const called = new Set<string>();
 
-  return async ({ before, id: wanted, type, patch }) => {
+  return async (change) => {
+    const { before, type, patch } = change;
     const { external_id } = labelsFrom(patch);
     if (external_id !== null && called.has(external_id))
       throw taken(`"${external_id}" stands twice in this batch; send each once.`);
@@ -137,12 +140,12 @@ export async function judgeOf(
       ? amended(was, patch, circumstances)
       : created(type, patch, of, circumstances);
     if (patch.group !== null && !groups.has(patch.group)) throw notFound('group_not_found');
-    const id = before?.id ?? wanted ?? newId();
+    const id = ids.get(change) ?? newId();
     if (patch.depends_on_groups?.some((each) => !groups.has(each)))
       throw notFound('group_not_found');
     if (patch.depends_on_monitors?.some((each) => !dependents.has(each)))
       throw notFound('monitor_not_found');
-    refuseCircle(id, dependents.set(id, monitor));
+    refuseCircle(circleOf(id));
     if (external_id !== null && (owners.get(external_id) ?? id) !== id)
       throw taken(`another monitor is "${external_id}" already; choose another one.`);
     if (!before) enforceLimit('monitors', plan, count);
@@ -166,8 +169,9 @@ export async function judgeOf(
  */
 async function dependentsAfter(
   { sql, organisation }: InOrganisation,
-  changes: readonly Change[],
-): Promise<Map<string, Dependent>> {
+  ids: ReadonlyMap<Change, string>,
+): Promise<ReadonlyMap<string, Dependent>> {
+  const changes = [...ids.keys()];
   const named = changes.flatMap(({ patch }) => patch.depends_on_monitors ?? []);
   const matters = changes.some(
     ({ patch: { group, depends_on_groups } }) =>
@@ -175,20 +179,18 @@ async function dependentsAfter(
   );
   if (named.length === 0 && !matters) return new Map();
   const all = await dependentsOf(sql, organisation.id, named);
-  for (const { before, id = before?.id, patch } of changes)
-    if (id !== undefined)
-      all.set(id, {
-        name: patch.name ?? before?.name ?? '',
-        group: patch.group ?? (patch.ungroup ? null : (before?.group_id ?? null)),
-        depends_on_monitors: patch.depends_on_monitors ?? before?.depends_on_monitors ?? [],
-        depends_on_groups: patch.depends_on_groups ?? before?.depends_on_groups ?? [],
-      });
+  for (const [{ before, patch }, id] of ids)
+    all.set(id, {
+      name: patch.name ?? before?.name ?? '',
+      group: patch.group ?? (patch.ungroup ? null : (before?.group_id ?? null)),
+      depends_on_monitors: patch.depends_on_monitors ?? before?.depends_on_monitors ?? [],
+      depends_on_groups: patch.depends_on_groups ?? before?.depends_on_groups ?? [],
+    });
   return all;
 }
 
 /** @throws Refusal where a monitor would depend on itself. */
-export function refuseCircle(id: string, dependents: ReadonlyMap<string, Dependent>): void {
-  const circle = circleOf(id, dependents);
+export function refuseCircle(circle: string | undefined): void {
   if (circle !== undefined)
     throw new Refusal(
       'dependencies_invalid',

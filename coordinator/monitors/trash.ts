@@ -8,6 +8,7 @@ import { enforceLimit } from '../gate/plans.ts';
 import { followAliases } from '../heartbeats/alias-queries.ts';
 import { refuseCircle } from './changes.ts';
 import * as contract from './contract.ts';
+import { circlesAmong } from './dependencies.ts';
 import { dependentsOf, forgetMissingParents } from './dependency-queries.ts';
 import { monitorNow } from './operations.ts';
 import { countMonitors, monitorForChange, monitorsCalled, monitorsForChange } from './queries.ts';
@@ -89,8 +90,8 @@ export async function restoreAmong(
     of,
     found.map(({ id }) => id),
   );
-  const dependents = await dependentsOf(sql, of, []);
-  for (const { id } of found) refuseCircle(id, dependents);
+  const circleOf = circlesAmong(await dependentsOf(sql, of, []));
+  for (const { id } of found) refuseCircle(circleOf(id));
   const heartbeats = found.flatMap(({ id, type }) => (type === 'heartbeat' ? id : []));
   const aliases: Parameters<typeof followAliases>[2][number][] = [];
   const rows = heartbeats.length === 0 ? [] : await monitorsForChange(sql, of, heartbeats);

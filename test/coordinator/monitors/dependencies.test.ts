@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { changeMonitors } from '../../../coordinator/monitors/contract.ts';
-import { circleOf, type Dependent } from '../../../coordinator/monitors/dependencies.ts';
+import { circlesAmong, type Dependent } from '../../../coordinator/monitors/dependencies.ts';
 import { createGroup, deleteGroup } from '../../../shared/api/groups.ts';
 import {
   batchMonitors,
@@ -30,12 +30,14 @@ describe('a circle', () => {
       gateway: { group: 'routers', depends_on_monitors: ['isp'] },
       isp: {},
     });
-    expect(circleOf('shop', all)).toBeUndefined();
+    expect(circlesAmong(all)('shop')).toBeUndefined();
     const closed = new Map([...all, ...dependents({ isp: { depends_on_monitors: ['shop'] } })]);
-    expect(circleOf('shop', closed)).toBe(
-      '"shop" depends on "db", which depends on the group of "gateway", which depends on "isp", which depends on "shop"',
+    expect(circlesAmong(closed)('shop')).toBe(
+      '"shop" depends on "gateway", which depends on "isp", which depends on "shop"',
     );
-    expect(circleOf('db', closed)).toBeDefined();
+    expect(circlesAmong(closed)('db')).toBe(
+      '"db" depends on the group of "gateway", which depends on "isp", which depends on "shop", which depends on "db"',
+    );
   });
 
   test('rule 47: of others is none of its own, and a monitor is its own in its group', () => {
@@ -45,9 +47,28 @@ describe('a circle', () => {
       c: { depends_on_monitors: ['b'] },
       member: { group: 'web', depends_on_groups: ['web'] },
     });
-    expect(circleOf('a', all)).toBeUndefined();
-    expect(circleOf('b', all)).toBe('"b" depends on "c", which depends on "b"');
-    expect(circleOf('member', all)).toBe('"member" depends on the group of "member"');
+    expect(circlesAmong(all)('a')).toBeUndefined();
+    expect(circlesAmong(all)('b')).toBe('"b" depends on "c", which depends on "b"');
+    expect(circlesAmong(all)('member')).toBe('"member" depends on the group of "member"');
+  });
+
+  test('of ten thousand is told in few words, and to few', () => {
+    const name = (nth: number) => `m${nth % 10_000}`;
+    const all = dependents(
+      Object.fromEntries(
+        Array.from({ length: 10_000 }, (_, nth) => [
+          name(nth),
+          { group: 'all', depends_on_monitors: [name(nth + 1)] },
+        ]),
+      ),
+    );
+    const circleOf = circlesAmong(all);
+    expect(circleOf('m0')).toMatch(/^"m0" depends on "m1", .*"m10", and so on$/);
+    for (let nth = 1; nth < 20; nth += 1) circleOf(name(nth));
+    expect(circleOf('m20')).toBe('"m20" depends on itself by way of others');
+    const ends = new Map([...all].filter(([id]) => id !== 'm9999'));
+    const circleOfEnds = circlesAmong(ends);
+    expect([...ends.keys()].map(circleOfEnds).filter((told) => told !== undefined)).toEqual([]);
   });
 });
 
