@@ -99,8 +99,8 @@ async function change(
   return monitorNow(row, now);
 }
 
-/** Of more nobody chooses in a form. */
-const mostParentChoices = 500;
+/** A list of more would weigh more than the form. Programs choose from any number. */
+const mostParentChoices = 100;
 
 /** Read before a form is shown, so that the form offers what will be accepted. */
 export const getMonitorChoices = handle(contract.getMonitorChoices)(
