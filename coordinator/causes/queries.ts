@@ -4,7 +4,7 @@ import { type FoundCause, isShareKind, type KeptCause, type KnownCause } from '.
 import type { Queryable } from '../database/connect.ts';
 import { jsonText } from '../database/sql.ts';
 import type { CauseRow } from './model.ts';
-import type { FailingMonitor, KnownMonitor, SeenFailure } from './shares.ts';
+import type { FailingMonitor, PassingMonitor, SeenFailure } from './shares.ts';
 
 /**
  * The organisations in which several monitors are down, or were of one cause. `standing` changes
@@ -30,12 +30,10 @@ export async function failingMonitors(
   organisation: string,
 ): Promise<FailingMonitor[]> {
   const rows = await sql<(Omit<FailingMonitor, 'seen'> & { seen: unknown[] })[]>`
-    select i.id as incident, i.started_at, i.cause, ${knownColumns(sql)},
+    select i.id as incident, i.started_at, i.cause, ${settingsColumns(sql)},
       (select coalesce(json_agg(${seenColumns(sql)} order by e.part desc), '[]') from incident_evidence e
         where e.incident_id = i.id and e.part in ('seen', 'confirmed')) as seen
     from incidents i join monitors m on m.id = i.monitor_id
-      left join served s on s.monitor_id = m.id
-      left join certificates c on c.monitor_id = m.id
     where i.organisation_id = ${organisation} and i.resolved_at is null
       and i.confirmed_at is not null and i.cause is not null and m.type <> 'heartbeat'
     order by i.key`;
@@ -59,22 +57,23 @@ const seenFailure: z.ZodType<SeenFailure> = z.object({
 export async function passingMonitors(
   sql: Queryable,
   organisation: string,
-): Promise<KnownMonitor[]> {
-  return sql<KnownMonitor[]>`
-    select ${knownColumns(sql)} from monitor_status t join monitors m on m.id = t.monitor_id
+): Promise<PassingMonitor[]> {
+  return sql<PassingMonitor[]>`
+    select ${settingsColumns(sql)}, coalesce(s.addresses, '{}') as addresses, s.server, s.redirect,
+      c.fingerprint, c.issuer
+    from monitor_status t join monitors m on m.id = t.monitor_id
       left join served s on s.monitor_id = m.id
       left join certificates c on c.monitor_id = m.id
     where t.organisation_id = ${organisation} and t.status = 'up' and m.type <> 'heartbeat'`;
 }
 
-/** Of monitor `m`, by what it was served `s`, with its certificate `c`. */
-function knownColumns(sql: Queryable) {
+/** Of monitor `m`. */
+function settingsColumns(sql: Queryable) {
   return sql`m.type, m.target, m.interval_s,
     case when m.type = 'dns' then m.config ->> 'resolver' end as resolver,
     coalesce(m.config ->> 'probe', case when cardinality(m.places) = 1
       then (select l.id::text from places l where l.organisation_id = m.organisation_id
-        and l.id::text = m.places[1]) end) as place,
-    coalesce(s.addresses, '{}') as addresses, s.server, s.redirect, c.fingerprint, c.issuer`;
+        and l.id::text = m.places[1]) end) as place`;
 }
 
 /** Of evidence `e`, which each kind of check writes as it likes. */

@@ -4,8 +4,8 @@ import { issuerName } from '../../shared/checks/connection/issuer.ts';
 import type { Cause } from '../../shared/checks/result.ts';
 import type { Failing, Passing, Share } from '../core/causes.ts';
 
-/** What is known of a monitor whether it fails or not: its settings, and its newest passing check. */
-export type KnownMonitor = {
+/** What a monitor's settings say. */
+type Settings = {
   readonly type: string;
   readonly target: string;
   readonly interval_s: number;
@@ -13,6 +13,10 @@ export type KnownMonitor = {
   readonly resolver: string | null;
   /** The only place that checks it, if it is a private one. */
   readonly place: string | null;
+};
+
+/** By what its newest passing check was served. */
+export type PassingMonitor = Settings & {
   readonly addresses: readonly string[];
   readonly server: string | null;
   readonly redirect: string | null;
@@ -32,7 +36,7 @@ export type SeenFailure = {
   readonly hops: number;
 };
 
-export type FailingMonitor = KnownMonitor & {
+export type FailingMonitor = Settings & {
   readonly incident: string;
   readonly started_at: number;
   readonly cause: Cause;
@@ -59,7 +63,7 @@ export function failingOf(monitor: FailingMonitor): Failing {
 }
 
 /** A monitor that is up was looked at within its interval. */
-export function passingOf(monitor: KnownMonitor, now: number): Passing {
+export function passingOf(monitor: PassingMonitor, now: number): Passing {
   const { addresses, server, redirect, fingerprint, issuer, interval_s } = monitor;
   return {
     passed_at: now - interval_s * 1_000 - latestAnswerMs,
@@ -78,7 +82,7 @@ export function passingOf(monitor: KnownMonitor, now: number): Passing {
 const latestAnswerMs = 15_000;
 
 /** What its settings say. */
-function settled({ type, target, resolver, place }: KnownMonitor): Share[] {
+function settled({ type, target, resolver, place }: Settings): Share[] {
   const host = hostOf(type, target);
   return [
     ...(host === null ? [] : zonesOf(host)).map((value): Share => ({ kind: 'zone', value })),
@@ -87,7 +91,7 @@ function settled({ type, target, resolver, place }: KnownMonitor): Share[] {
   ];
 }
 
-function sharesSeen({ type, target }: KnownMonitor, side: SeenFailure): Share[] {
+function sharesSeen({ type, target }: Settings, side: SeenFailure): Share[] {
   const own = hostOf(type, target);
   const there = URL.parse(side.url ?? '')?.hostname ?? own;
   const port = portOf(URL.parse(side.url ?? '') ?? URL.parse(withScheme(target)));

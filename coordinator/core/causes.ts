@@ -76,7 +76,7 @@ const kinds = {
 
 export type ShareKind = keyof typeof kinds;
 
-export const shareKinds = Object.keys(kinds).filter(isShareKind);
+const shareKinds = Object.keys(kinds).filter(isShareKind);
 
 export function isShareKind(text: string): text is ShareKind {
   return Object.hasOwn(kinds, text);

@@ -9,7 +9,7 @@ import { insertChannel } from '../../coordinator/notifications/queries.ts';
 import { channelSecretsOf, createSecretsAtRest } from '../../coordinator/secrets/at-rest.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import { newId } from '../../shared/base/crypto.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, passed } from '../support/eventually.ts';
 import { incidentThat, isConfirmed, isResolved, seenFrom } from '../support/monitors.ts';
 import { createNetwork, type Network } from '../support/network.ts';
 import { testSecretKey } from '../support/people.ts';
@@ -157,7 +157,8 @@ describe('messages', () => {
     for (const monitor of [...children, gateway])
       await incidentThat(network.sql, monitor, isConfirmed);
     await eventually(async () => heard().length > 0);
-    await new Promise((resolve) => setTimeout(resolve, 20_000));
+    // Longer than a parent's answer is waited for: what is still held is held by its outage.
+    await passed(20_000);
     expect(heard()).toEqual(['Gateway down']);
     uplink.answer(fine);
     target.answer(fine);
