@@ -144,7 +144,7 @@ const parts = {
       ${many('s.group_id, s.display_name, s.position', 'status_page_groups s where s.page_id = p.id', 'position')} as groups,
       ${many('s.incident_id, s.kind, s.text, s.written_by, s.written_at', 'status_page_posts s where s.page_id = p.id', 'written_at')} as posts,
       ${many(
-        `s.id, s.title, s.started_at, s.ends_at,
+        `s.id, s.title, s.started_at, s.ends_at, s.cause_id,
         ${many('m.monitor_id, m.impact', 'status_page_report_monitors m where m.report_id = s.id', 'monitor_id')} as affected,
         ${many('u.kind, u.text, u.written_by, u.written_at', 'status_page_report_updates u where u.report_id = s.id', 'written_at')} as updates`,
         'status_page_reports s where s.page_id = p.id',

@@ -53,6 +53,8 @@ const PublishedIncidentOut = object('PublishedIncidentOut', {
   posts: array(StatusPagePostOut),
 });
 
+const UsualPostOut = object('UsualPostOut', { kind: literal(postKinds), text: string() });
+
 export const getStatusPageEditor = innerOperation({
   id: 'getStatusPageEditor',
   access: 'read',
@@ -66,6 +68,19 @@ export const getStatusPageEditor = innerOperation({
     rows: array(object('StatusPageRowOut', { ...named, kind: string(), under: nullable(uuid()) })),
     incidents: array(PublishedIncidentOut),
     reports: array(StatusPageReportOut),
+    /** Of several services each; their incidents are not among the others. */
+    causes: array(
+      object('StatusPageCauseOut', {
+        id: uuid(),
+        started_at: dateTime(),
+        resolved_at: nullable(dateTime()),
+        services: array(object('StatusPageCauseServiceOut', { monitor: uuid(), name: string() })),
+        report: nullable(uuid()),
+        /** Suggested, as the texts by kind. */
+        title: string(),
+        usual: array(UsualPostOut),
+      }),
+    ),
     waiting: integer(),
     base_url: string(),
     mail: boolean(),
@@ -105,6 +120,7 @@ export const previewStatusPage = innerOperation({
         title: string(),
         kind: literal(updateKinds),
         text: string(),
+        cause: maybe(uuid()),
         affected: maybe(
           array(object('StatusPagePreviewAffected', { monitor: uuid(), impact: literal(impacts) })),
         ),
@@ -137,7 +153,7 @@ export const getStatusPageIncident = innerOperation({
     }),
     mail: boolean(),
     incident: PublishedIncidentOut,
-    usual: array(object('UsualPostOut', { kind: string(), text: string() })),
+    usual: array(UsualPostOut),
   }),
   refusals: ['status_page_not_found', 'incident_not_found'],
 });
@@ -217,6 +233,8 @@ export const listIncidentPages = innerOperation({
         language: string(),
         display_name: string(),
         posts: array(StatusPagePostOut),
+        /** Of several services of the page: it gets one report. */
+        cause: nullable(object('IncidentPageCauseOut', { id: uuid(), report: nullable(uuid()) })),
       }),
     ),
   }),

@@ -11,6 +11,7 @@ import { groupById } from '../groups/queries.ts';
 import { incidentById } from '../incidents/queries.ts';
 import { monitorById } from '../monitors/queries.ts';
 import { hashPassword, verifyPassword } from '../people/secrets.ts';
+import { causesOfIncident, type PageCause, recentCauses } from './cause-queries.ts';
 import * as contract from './contract.ts';
 import {
   amendPage,
@@ -23,7 +24,7 @@ import {
   rowsFrom,
 } from './model.ts';
 import { logoOfPage, rowsOfPage } from './public/queries.ts';
-import { suggestedPost } from './public/words.ts';
+import { suggestedPost, wordsOf } from './public/words.ts';
 import {
   countStatusPages,
   countSubscribers,
@@ -144,10 +145,12 @@ export const getStatusPageEditor = handle(contract.getStatusPageEditor)(
     await requirePage(sql, organisation.id, page);
     const since = now - tellableMs;
     const of = { organisation: organisation.id, page };
+    const causes = await recentCauses(sql, organisation.id, page, since);
+    const folded = causes.map(({ id }) => id);
     const [{ monitors, groups }, rows, incidents, reports, { waiting }] = await Promise.all([
       publishable(sql, organisation.id),
       rowsOfPage(sql, page),
-      publishedIncidents(sql, page, since, maxIncidents),
+      publishedIncidents(sql, page, folded, since, maxIncidents),
       recentReports(sql, of, now, since, maxIncidents),
       countSubscribers(sql, page),
     ]);
@@ -160,9 +163,20 @@ export const getStatusPageEditor = handle(contract.getStatusPageEditor)(
       base_url: baseUrl(),
       mail: door.mail,
       incidents,
+      causes: causes.map(proposalOf),
     };
   },
 );
+
+/** One report for all its services, in the language of the page. */
+function proposalOf({ page: _, language, ...cause }: PageCause) {
+  const names = cause.services.map(({ name }) => name);
+  return {
+    ...cause,
+    title: wordsOf[language].oneCause(names.length),
+    usual: postKinds.map((kind) => ({ kind, text: suggestedPost(language, kind, ...names) })),
+  };
+}
 
 export const getStatusPageIncident = handle(contract.getStatusPageIncident)(
   async ({ sql, organisation, with: { door } }, { page_id, incident_id }) => {
@@ -238,7 +252,12 @@ export const removeStatusPageLogo = handle(contract.removeStatusPageLogo)(
 export const listIncidentPages = handle(contract.listIncidentPages)(
   async ({ sql, organisation }, { incident_id: incident }) => {
     orNotFound(await incidentById(sql, organisation.id, incident), 'incident_not_found');
-    return { items: await pagesOfIncident(sql, organisation.id, incident) };
+    const [pages, causes] = await Promise.all([
+      pagesOfIncident(sql, organisation.id, incident),
+      causesOfIncident(sql, organisation.id, incident),
+    ]);
+    const byPage = new Map(causes.map(({ page, id, report }) => [page, { id, report }]));
+    return { items: pages.map((page) => ({ ...page, cause: byPage.get(page.id) ?? null })) };
   },
 );
 

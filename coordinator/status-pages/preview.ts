@@ -71,7 +71,7 @@ async function unsavedOf(
       },
     };
   if (report === null) return {};
-  const { id, title, kind, text, affected } = report;
+  const { id, title, kind, text, affected, cause } = report;
   const before =
     id === null ? undefined : await reportById(sql, { organisation: organisation.id, page }, id);
   const ends = endAfterUpdate(before?.ends_at ?? null, kind, now);
@@ -86,6 +86,7 @@ async function unsavedOf(
       title,
       startedAt: before?.started_at ?? now,
       endsAt: ends,
+      isMeasured: cause !== null,
       affected: affected ?? before?.affected ?? [],
       posts: [...posted.toReversed(), ...(text === '' ? [] : [{ kind, text, at: now }])],
     },

@@ -121,10 +121,11 @@ export type PublishedIncident = {
   readonly posts: readonly Posted[];
 };
 
-/** A page's open incidents, and those since a moment; newest first. */
+/** A page's open incidents, and those since a moment, but not of these causes; newest first. */
 export function publishedIncidents(
   sql: Queryable,
   page: string,
+  causes: readonly string[],
   since: number,
   limit: number,
 ): Promise<PublishedIncident[]> {
@@ -133,6 +134,8 @@ export function publishedIncidents(
     from status_page_monitors m join incidents i on i.monitor_id = m.monitor_id
     where m.page_id = ${page} and i.confirmed_at is not null
       and (i.resolved_at is null or i.resolved_at > ${new Date(since)})
+      and not exists (select 1 from cause_members n
+        where n.incident_id = i.id and n.cause_id = any(${[...causes]}::uuid[]))
     order by i.resolved_at is null desc, i.key desc limit ${limit}`;
 }
 

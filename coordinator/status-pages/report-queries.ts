@@ -1,5 +1,6 @@
+import { Refusal } from '../../shared/base/errors.ts';
 import { isoText } from '../../shared/base/time.ts';
-import type { Queryable } from '../database/connect.ts';
+import { isViolationOf, type Queryable } from '../database/connect.ts';
 import type { Impact, UpdateKind } from './model.ts';
 
 /** Reports on status pages: what people write beside the incidents that checks confirm. */
@@ -21,6 +22,7 @@ export type ReportRow = {
   readonly started_at: number;
   readonly ends_at: number | null;
   readonly affected: readonly Affected[];
+  readonly cause: string | null;
   /** Newest first. */
   readonly updates: readonly UpdateRow[];
 };
@@ -38,7 +40,7 @@ export function reportPage(
 }
 
 function report(sql: Queryable) {
-  return sql`r.key, r.id, r.title, r.started_at, r.ends_at,
+  return sql`r.key, r.id, r.title, r.started_at, r.ends_at, r.cause_id as cause,
   (select coalesce(json_agg(json_build_object('monitor', m.monitor_id, 'impact', m.impact)
     order by m.monitor_id), '[]')
     from status_page_report_monitors m where m.report_id = r.id) as affected,
@@ -74,13 +76,25 @@ export async function reportById(
   return row;
 }
 
+/** @throws Refusal when the page has a report about the cause. */
 export async function insertReport(
   sql: Queryable,
   { organisation, page }: OfPage,
-  row: Pick<ReportRow, 'id' | 'title' | 'started_at' | 'ends_at'>,
+  row: Pick<ReportRow, 'id' | 'title' | 'started_at' | 'ends_at' | 'cause'>,
 ): Promise<void> {
-  await sql`insert into status_page_reports (id, page_id, organisation_id, title, started_at, ends_at)
-    values (${row.id}, ${page}, ${organisation}, ${row.title}, ${new Date(row.started_at)}, ${isoText(row.ends_at)})`;
+  const { id, title, started_at, ends_at, cause } = row;
+  try {
+    await sql`insert into status_page_reports (id, page_id, organisation_id, title, started_at,
+        ends_at, cause_id)
+      values (${id}, ${page}, ${organisation}, ${title}, ${new Date(started_at)},
+        ${isoText(ends_at)}, ${cause})`;
+  } catch (error) {
+    if (isViolationOf(error, 'status_page_reports_cause'))
+      throw new Refusal('report_invalid', {
+        cause: 'has a report on this page already; post an update of it.',
+      });
+    throw error;
+  }
 }
 
 export async function writeReport(

@@ -8,6 +8,7 @@ import { handle } from '../gate/bind.ts';
 import { type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import { epochOf } from '../maintenance/zones.ts';
+import { causeOnPage } from './cause-queries.ts';
 import { endAfterUpdate, postTextFrom, refuseReportTimes } from './model.ts';
 import { requirePage } from './queries.ts';
 import {
@@ -54,10 +55,18 @@ async function pageOfReport({ sql, organisation }: InOrganisation, page: string)
 export const createStatusPageReport = handle(api.createStatusPageReport)(async (context, input) => {
   const { sql, caller, now } = context;
   const of = await pageOfReport(context, input.page_id);
+  const about =
+    input.cause === null
+      ? undefined
+      : orNotFound(
+          await causeOnPage(sql, of.organisation, of.page, input.cause),
+          'cause_not_found',
+        );
   const row = {
     id: newId(),
     title: nameFrom(input.title, 'title'),
-    started_at: epochFrom(input.started_at, context) ?? now,
+    started_at: epochFrom(input.started_at, context) ?? about?.started_at ?? now,
+    cause: input.cause,
     // A report of something that is over ends with its only update.
     ends_at: epochFrom(input.ends_at, context) ?? (input.kind === 'resolved' ? now : null),
   };

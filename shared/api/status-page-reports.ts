@@ -1,6 +1,7 @@
 import {
   array,
   dateTime,
+  grown,
   literal,
   maybe,
   nullable,
@@ -71,6 +72,10 @@ export const StatusPageReportOut = object('StatusPageReportOut', {
     example: null,
   }),
   affected: array(Affected, affectedMore),
+  cause: grown(
+    nullable(uuid({ meaning: 'The cause it is about; null: about none.', example: null })),
+    null,
+  ),
   updates: array(UpdateOut, { description: 'Newest first.' }),
 });
 
@@ -91,6 +96,10 @@ const ReportIn = object('StatusPageReportIn', {
   ends_at: maybe(
     moment({ ...written, description: 'When it ends by itself.', example: '2026-11-20T08:00:00Z' }),
   ),
+  cause: maybe(uuid(), {
+    description:
+      'The cause it is about; a page has one report of each. Services stay as their checks find them, and `started_at` is that of their first outage when not given. Visitors do not see what the cause is.',
+  }),
 });
 
 const ReportPatch = object(
@@ -157,6 +166,7 @@ export const createStatusPageReport = operation({
   refusals: [
     'status_page_not_found',
     'status_page_monitor_not_found',
+    'cause_not_found',
     'name_invalid',
     'post_invalid',
     'report_invalid',

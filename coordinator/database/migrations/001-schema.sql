@@ -1653,12 +1653,16 @@ create table status_page_reports (
   started_at timestamptz not null,
   -- Null until somebody says when; in the future for an announcement that ends by itself.
   ends_at timestamptz,
+  cause_id uuid,
   check (ends_at >= started_at),
   unique (key),
   primary key (id),
+  foreign key (cause_id) references causes on delete set null,
   foreign key (page_id) references status_pages on delete cascade
 );
 create index status_page_reports_page on status_page_reports (page_id, key);
+-- Several people may want to post about a cause: it is told once.
+create unique index status_page_reports_cause on status_page_reports (cause_id, page_id);
 
 -- How much a report affects monitors of its page.
 create table status_page_report_monitors (

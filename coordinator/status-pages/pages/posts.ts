@@ -53,7 +53,7 @@ export function incidentPages(
         <h2>On status pages</h2>
         <ul class="lines">
           ${pages.map(
-            ({ id, name, enabled, display_name, posts }) =>
+            ({ id, name, enabled, display_name, posts, cause }) =>
               html`
                 <li class="section-head">
                   <div>
@@ -67,7 +67,10 @@ export function incidentPages(
                   ${
                     may(createStatusPagePost) &&
                     html`
-                      <a class="button" href="/status-pages/${id}/incidents/${incident}">
+                      <a
+                        class="button"
+                        href="${safeUrl(cause === null ? `/status-pages/${id}/incidents/${incident}` : reportHref(id, cause))}"
+                      >
                         ${icon('note')}Post<span class="unseen"> on ${name}</span>
                       </a>
                     `
@@ -80,10 +83,16 @@ export function incidentPages(
     `;
 }
 
+/** One report tells of all its services. */
+function reportHref(page: string, { id, report }: NonNullable<IncidentPage['cause']>): string {
+  return `/status-pages/${page}/reports/${report ?? `new?cause=${id}`}`;
+}
+
 /** Whether something that visitors see is going on: then posting comes first. */
-export function isTroubled({ editor: { incidents, reports }, request: { now } }: Editing): boolean {
+export function isTroubled({ editor, request: { now } }: Editing): boolean {
+  const { incidents, reports, causes } = editor;
   return (
-    incidents.some(({ resolved_at }) => resolved_at === null) ||
+    [...incidents, ...causes].some(({ resolved_at }) => resolved_at === null) ||
     reports.some(({ ends_at }) => ends_at === null || Date.parse(ends_at) > now)
   );
 }
@@ -131,22 +140,17 @@ export function incidentsCard(editing: Editing): Html {
 /** Outages that checks confirmed, and what people wrote themselves: open ones first. */
 function linesOf({
   page,
-  editor: { incidents, reports },
+  editor: { incidents, reports, causes },
   request,
 }: Editing): readonly { readonly isOpen: boolean; readonly item: Html }[] {
   const { times, may, now } = request;
   const [mayPost, mayReport] = [may(createStatusPagePost), may(updateStatusPageReport)];
   const measured = incidents.map(({ id, display_name, started_at, resolved_at, posts }) => {
-    const state = resolved_at === null ? 'down' : 'up';
     return {
       isOpen: resolved_at === null,
       at: started_at,
       line: {
-        mark: html`
-          <span class="state state-${state}">
-            ${icon(state)}${resolved_at === null ? 'Down' : 'Resolved'}
-          </span>
-        `,
+        mark: measuredMark(resolved_at),
         title: html`<a href="/incidents/${id}">${display_name}</a>`,
         when: span(started_at, resolved_at, times),
         last: posts[0],
@@ -155,8 +159,29 @@ function linesOf({
       },
     };
   });
+  const together = causes
+    .filter(({ report }) => report === null)
+    .map((cause) => {
+      const { started_at, resolved_at, services } = cause;
+      const title = `One cause affects ${services.length} services`;
+      return {
+        isOpen: resolved_at === null,
+        at: started_at,
+        line: {
+          mark: measuredMark(resolved_at),
+          title: html`${title}`,
+          when: html`
+            ${services.map(({ name }) => name).join(', ')}, ${span(started_at, resolved_at, times)}
+          `,
+          last: undefined,
+          href: mayReport ? reportHref(page.id, cause) : null,
+          about: `${services.length} services`,
+        },
+      };
+    });
   const written = reports.map((report) => {
     const { id, title, started_at, ends_at, updates } = report;
+    const isUp = causes.some((cause) => cause.report === id && cause.resolved_at !== null);
     const over = ends_at !== null && Date.parse(ends_at) <= now ? ends_at : null;
     const href = `/status-pages/${page.id}/reports/${id}`;
     return {
@@ -165,16 +190,25 @@ function linesOf({
       line: {
         mark: reportMark(report, now),
         title: mayReport ? html`<a href="${safeUrl(href)}">${title}</a>` : html`${title}`,
-        when: span(started_at, over, times),
+        when: html`
+          ${span(started_at, over, times)}${over === null && isUp && ' · All its services are up again'}
+        `,
         last: updates[0],
         href: mayReport ? href : null,
         about: title,
       },
     };
   });
-  return [...measured, ...written]
+  return [...measured, ...together, ...written]
     .toSorted((a, b) => Number(b.isOpen) - Number(a.isOpen) || b.at.localeCompare(a.at))
     .map(({ isOpen, line: of }) => ({ isOpen, item: line(of, times) }));
+}
+
+function measuredMark(resolved: string | null): Html {
+  const state = resolved === null ? 'down' : 'up';
+  return html`
+    <span class="state state-${state}">${icon(state)}${resolved === null ? 'Down' : 'Resolved'}</span>
+  `;
 }
 
 function span(from: string, to: string | null, times: Times): Html {

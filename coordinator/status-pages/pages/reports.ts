@@ -24,7 +24,6 @@ import { type Html, html, icon, safeUrl } from '../../web/html.ts';
 import {
   type FormPage,
   forMembers,
-  type MembersRequest,
   type Page,
   type PageAnswer,
   seeOther,
@@ -63,9 +62,9 @@ export const reportPages: readonly Page[] = [
   ...forMembers.form(`${path}/new`, async (request) => {
     refuseUnlessMay(request, createStatusPageReport);
     const editing = await editingOf(request);
-    return reportForm({ editing, report: undefined }, formOf({ kind: 'investigating' }), () =>
-      created(request, editing),
-    );
+    const cause = editing.editor.causes.find(({ id }) => id === request.query.cause);
+    const subject = { editing, report: undefined, cause };
+    return reportForm(subject, formOfNew(cause), () => created(subject));
   }),
   ...forMembers.form(`${path}/:report_id`, async (request) => {
     refuseUnlessMay(request, updateStatusPageReport);
@@ -74,9 +73,9 @@ export const reportPages: readonly Page[] = [
       editingOf(request),
       request.ask(getStatusPageReport, { page_id, report_id }),
     ]);
-    return reportForm({ editing, report }, formOfReport(report), () =>
-      updated(request, editing, report),
-    );
+    const cause = editing.editor.causes.find(({ id }) => id === report.cause);
+    const subject = { editing, report, cause };
+    return reportForm(subject, formOfReport(report, cause), () => updated(subject, report));
   }),
   forMembers.post(`${path}/:report_id/delete`, async ({ ask, path: { page_id, report_id } }) => {
     await ask(deleteStatusPageReport, { page_id, report_id });
@@ -90,7 +89,11 @@ type EditedReport = {
   readonly editing: Editing;
   /** The report to update; without one, the form creates one. */
   readonly report: Report | undefined;
+  /** Of several services, with what is suggested to post about it. */
+  readonly cause: Cause | undefined;
 };
+
+type Cause = Editing['editor']['causes'][number];
 
 function reportForm(subject: EditedReport, first: Form, save: () => Promise<PageAnswer>): FormPage {
   const { form } = subject.editing.request;
@@ -103,7 +106,7 @@ function reportForm(subject: EditedReport, first: Form, save: () => Promise<Page
 }
 
 async function shownWith(subject: EditedReport, state: FormState): Promise<PageAnswer> {
-  const { editing, report } = subject;
+  const { editing, report, cause } = subject;
   const { request, page } = editing;
   const { form } = state;
   const { html: document } = await request.ask(previewStatusPage, {
@@ -112,11 +115,19 @@ async function shownWith(subject: EditedReport, state: FormState): Promise<PageA
       id: report?.id ?? null,
       title: form.value('title') || report?.title || 'Title',
       kind: form.value('kind') ?? 'investigating',
-      text: form.value('text') ?? '',
+      text: textIn(form, subject),
       affected: affectedIn(form, editing),
+      cause: report?.cause ?? cause?.id ?? null,
     },
   });
   return reportPage(subject, state, document);
+}
+
+/** What is typed, or else what is suggested for the kind. */
+function textIn(form: Form, { cause }: EditedReport): string {
+  const text = form.value('text') ?? '';
+  const usual = cause?.usual.find(({ kind }) => kind === form.value('kind'))?.text;
+  return text.trim() === '' ? (usual ?? text) : text;
 }
 
 /** What the form names, or would if it were sent. */
@@ -132,9 +143,10 @@ function affectedField(monitor: string): string {
 }
 
 function reportPage(subject: EditedReport, state: FormState, document: string): PageAnswer {
-  const { editing, report } = subject;
+  const { editing, report, cause } = subject;
   const { page, request } = editing;
-  const action = `/status-pages/${page.id}/reports/${report?.id ?? 'new'}`;
+  const path = `/status-pages/${page.id}/reports/${report?.id ?? 'new'}`;
+  const action = report === undefined && cause ? `${path}?cause=${cause.id}` : path;
   return show({
     title: report?.title ?? `New post on ${page.name}`,
     place: 'status-pages',
@@ -154,7 +166,7 @@ function reportPage(subject: EditedReport, state: FormState, document: string): 
             report !== undefined &&
             request.may(deleteStatusPageReport) &&
             html`
-              <form method="post" action="${safeUrl(`${action}/delete`)}">
+              <form method="post" action="${safeUrl(`${path}/delete`)}">
                 <button class="button">${icon('delete')}Delete</button>
               </form>
             `,
@@ -186,7 +198,7 @@ function reportPage(subject: EditedReport, state: FormState, document: string): 
 }
 
 function fields(subject: EditedReport, state: FormState): Html {
-  const { editing, report } = subject;
+  const { editing, report, cause } = subject;
   const zone = editing.request.caller.organisation.time_zone;
   return html`
     ${textField({
@@ -201,19 +213,21 @@ function fields(subject: EditedReport, state: FormState): Html {
       name: 'kind',
       label: 'Status',
       state,
-      choices: updateKinds.map((kind) => ({
-        value: kind,
-        label: postKindWords[kind] ?? kind,
-        help: kindHelp[kind],
-      })),
+      choices: updateKinds.flatMap((kind) => {
+        const usual = cause?.usual.find((each) => each.kind === kind);
+        const help = usual
+          ? html`<span lang="${editing.page.language}">${usual.text}</span>`
+          : kindHelp[kind];
+        return cause && !usual ? [] : [{ value: kind, label: postKindWords[kind] ?? kind, help }];
+      }),
     })}
     ${textArea({
       name: 'text',
       label: 'Message',
       state,
       rows: 4,
-      required: report === undefined,
-      help: readersOf(editing.page, editing.editor.mail),
+      required: report === undefined && cause === undefined,
+      help: `${cause ? 'Default: the text above. ' : ''}${readersOf(editing.page, editing.editor.mail)}`,
     })}
     ${affectedFields(editing, state)}
     <details>
@@ -225,7 +239,7 @@ function fields(subject: EditedReport, state: FormState): Html {
           state,
           type: 'datetime-local',
           required: false,
-          help: report === undefined ? 'Default: now' : undefined,
+          help: report === undefined ? `Default: ${cause ? 'when it began' : 'now'}` : undefined,
         })}
         ${textField({
           name: 'ends_at',
@@ -287,14 +301,28 @@ function updatesCard({ editing, report }: EditedReport): Html | null {
       );
 }
 
-async function created({ form, ask }: MembersRequest, editing: Editing): Promise<PageAnswer> {
+function formOfNew(cause: Cause | undefined): Form {
+  const kind = cause && cause.resolved_at !== null ? 'resolved' : 'investigating';
+  return formOf({ kind, ...(cause && { title: cause.title, ...affectedBy(cause) }) });
+}
+
+function affectedBy({ services }: Cause): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    services.map(({ monitor }) => [affectedField(monitor), 'major_outage']),
+  );
+}
+
+async function created(subject: EditedReport): Promise<PageAnswer> {
+  const { editing, cause } = subject;
+  const { form, ask } = editing.request;
   await ask(createStatusPageReport, {
     page_id: editing.page.id,
     title: form.value('title') ?? '',
     kind: form.value('kind') ?? '',
-    text: form.value('text') ?? '',
+    text: textIn(form, subject),
     affected: affectedIn(form, editing),
     ...timesIn(form),
+    ...(cause && { cause: cause.id }),
   });
   return seeOther(`/status-pages/${editing.page.id}`, { said: 'Posted.' });
 }
@@ -308,10 +336,12 @@ function timesIn(form: Form): Readonly<Record<string, string>> {
   );
 }
 
-function formOfReport({ title, affected, updates }: Report): Form {
+/** Services that joined the cause are affected too. */
+function formOfReport({ title, affected, updates }: Report, cause: Cause | undefined): Form {
   return formOf({
     title,
-    kind: nextKind(updates[0]?.kind),
+    kind: cause && cause.resolved_at !== null ? 'resolved' : nextKind(updates[0]?.kind),
+    ...(cause && affectedBy(cause)),
     ...Object.fromEntries(affected.map(({ monitor, impact }) => [affectedField(monitor), impact])),
   });
 }
@@ -321,11 +351,9 @@ function nextKind(last: string | undefined): string {
   return last === 'announcement' || last === 'monitoring' ? last : 'identified';
 }
 
-async function updated(
-  { form, ask }: MembersRequest,
-  editing: Editing,
-  report: Report,
-): Promise<PageAnswer> {
+async function updated(subject: EditedReport, report: Report): Promise<PageAnswer> {
+  const { editing } = subject;
+  const { form, ask } = editing.request;
   const of = { page_id: editing.page.id, report_id: report.id };
   const affected = affectedIn(form, editing);
   const title = form.value('title') ?? '';
@@ -333,7 +361,7 @@ async function updated(
   // First what may be repeated: nobody is notified of it.
   await ask(updateStatusPageReport, { ...of, title, affected, ...timesIn(form) });
   if (isPost) {
-    const [kind, text] = [form.value('kind') ?? '', form.value('text') ?? ''];
+    const [kind, text] = [form.value('kind') ?? '', textIn(form, subject)];
     await ask(addStatusPageReportUpdate, { ...of, kind, text });
   }
   return seeOther(`/status-pages/${editing.page.id}`, { said: isPost ? 'Posted.' : 'Saved.' });

@@ -80,7 +80,7 @@ export function pageReports(
 ): Promise<Report[]> {
   return sql<Report[]>`
   select r.id, r.title, ${ms(sql, 'r.started_at')} as "startedAt",
-    ${ms(sql, 'r.ends_at')} as "endsAt",
+    ${ms(sql, 'r.ends_at')} as "endsAt", r.cause_id is not null as "isMeasured",
     (select coalesce(json_agg(json_build_object('monitor', m.monitor_id, 'impact', m.impact)
       order by m.monitor_id), '[]')
       from status_page_report_monitors m where m.report_id = r.id) as affected,

@@ -268,7 +268,9 @@ export function publicRows({
   const begins = daysUntil(now, zone, pageDays);
   const window = { from: begins[0] ?? now, to: now };
   const byId = new Map(histories.map((history) => [history.id, history]));
-  const open = reports.filter(({ endsAt }) => endsAt === null || endsAt > now);
+  const open = reports.filter(
+    ({ endsAt, isMeasured }) => !isMeasured && (endsAt === null || endsAt > now),
+  );
   /** What was measured as down stays so; anything else is as it was reported. */
   const state = (history: MonitorHistory): PublicState => {
     const measured = stateOf(history, now);
@@ -360,6 +362,8 @@ export type Report = {
   readonly title: string;
   readonly startedAt: number;
   readonly endsAt: number | null;
+  /** It is about a cause, whose services are as their checks find them. */
+  readonly isMeasured: boolean;
   readonly affected: readonly { readonly monitor: string; readonly impact: Impact }[];
   readonly posts: PublicIncident['posts'];
 };

@@ -1,4 +1,5 @@
 import type { PageLanguage, PostKind } from '../model.ts';
+import { formatsOf } from './formats.ts';
 import { german } from './words/de.ts';
 import { english } from './words/en.ts';
 import { spanish } from './words/es.ts';
@@ -13,6 +14,18 @@ export const wordsOf: Readonly<Record<PageLanguage, Words>> = {
 };
 
 /** The suggested text of a post, in the language of its page. */
-export function suggestedPost(language: PageLanguage, kind: PostKind, name: string): string {
-  return wordsOf[language].usual[kind](name);
+export function suggestedPost(
+  language: PageLanguage,
+  kind: PostKind,
+  ...names: readonly string[]
+): string {
+  const words = wordsOf[language];
+  const list = formatsOf(language, 'UTC', 0).list(names);
+  return words.usual[kind](
+    list.length > longestList ? words.services(names.length) : list,
+    names.length,
+  );
 }
+
+/** A post has at most 2,000 characters. */
+const longestList = 1_500;

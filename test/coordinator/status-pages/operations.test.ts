@@ -243,5 +243,12 @@ describe('model', () => {
     );
     expect(new Set(all).size).toBe(16);
     for (const words of all) expect(words).toContain('Checkout');
+    expect(suggestedPost('en', 'identified', 'Checkout', 'Search', 'Mail')).toBe(
+      'We know why Checkout, Search and Mail are not working and are fixing it.',
+    );
+    const many = Array.from({ length: 500 }, (_, nth) => `Shop ${nth}`);
+    expect(suggestedPost('de', 'resolved', ...many)).toBe(
+      '500 Dienste funktionieren wieder wie gewohnt.',
+    );
   });
 });

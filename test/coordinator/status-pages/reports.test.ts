@@ -17,6 +17,8 @@ import {
 } from '../../../shared/api/status-page-reports.ts';
 import { addStatusPageMonitor, createStatusPage } from '../../../shared/api/status-pages.ts';
 import { newId } from '../../../shared/base/crypto.ts';
+import { isoText } from '../../../shared/base/time.ts';
+import { makeCause } from '../../support/causes.ts';
 import { testResults } from '../../support/checks.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
@@ -145,6 +147,28 @@ describe('a report on a status page', () => {
       bench.call(getStatusPageReport, house.viewer, { page_id, report_id }),
     ).rejects.toMatchObject({ code: 'status_page_report_not_found' });
     expect((await seen()).incidents).toEqual([]);
+  });
+
+  test('about a cause is one on each page, as old as its outages, and leaves services as they were measured', async () => {
+    await begin();
+    const started_at = bench.now - 5 * minute;
+    const incident = newId();
+    await bench.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at)
+      values (${incident}, ${house.organisation}, ${monitor}, ${isoText(started_at)}, ${isoText(started_at)})`;
+    const cause = await makeCause(bench.sql, house.organisation, incident);
+    const affected = [{ monitor, impact: 'major_outage' }];
+    const made = await report({ cause, affected });
+    expect(made).toMatchObject({ cause, started_at: isoText(started_at) });
+    await expect(report({ cause, affected })).rejects.toMatchObject({ code: 'report_invalid' });
+    const foreign = await makeCause(
+      bench.sql,
+      (await createTestOrganisation(bench.sql)).organisation,
+    );
+    await expect(report({ cause: foreign })).rejects.toMatchObject({ code: 'cause_not_found' });
+    await bench.sql`update incidents set resolved_at = ${isoText(bench.now)} where id = ${incident}`;
+    expect(verdictOf(await seen()).is).not.toBe('major_outage');
+    await report({ affected });
+    expect(verdictOf(await seen()).is).toBe('major_outage');
   });
 
   test('is previewed before it is published', async () => {

@@ -133,11 +133,16 @@ export const german: Words = {
     },
   },
   usual: {
-    investigating: (name) => `${name} funktioniert nicht wie gewohnt. Wir suchen die Ursache.`,
-    identified: (name) => `Wir wissen, warum ${name} nicht funktioniert, und beheben es.`,
-    monitoring: (name) => `${name} funktioniert wieder. Wir beobachten, ob es so bleibt.`,
-    resolved: (name) => `${name} funktioniert wieder wie gewohnt.`,
+    investigating: (names, count) =>
+      `${names} ${work(count)} nicht wie gewohnt. Wir suchen die Ursache.`,
+    identified: (names, count) =>
+      `Wir wissen, warum ${names} nicht ${work(count)}, und beheben es.`,
+    monitoring: (names, count) =>
+      `${names} ${work(count)} wieder. Wir beobachten, ob es so bleibt.`,
+    resolved: (names, count) => `${names} ${work(count)} wieder wie gewohnt.`,
   },
+  oneCause: (count) => `Eine Ursache betrifft ${count} Dienste`,
+  services: (count) => `${count} Dienste`,
   mail: {
     locale: 'de-DE',
     optIn: {
@@ -170,4 +175,8 @@ function onDays(count: number): string {
 
 function days(count: number): string {
   return count === 1 ? '1 Tag' : `${count} Tage`;
+}
+
+function work(count: number): string {
+  return count === 1 ? 'funktioniert' : 'funktionieren';
 }

@@ -125,11 +125,15 @@ export const english: Words = {
     },
   },
   usual: {
-    investigating: (name) => `${name} is not working as expected. We are investigating.`,
-    identified: (name) => `We know why ${name} is not working and are fixing it.`,
-    monitoring: (name) => `${name} is working again. We are monitoring it.`,
-    resolved: (name) => `${name} is working normally again.`,
+    investigating: (names, count) =>
+      `${names} ${are(count)} not working as expected. We are investigating.`,
+    identified: (names, count) =>
+      `We know why ${names} ${are(count)} not working and are fixing it.`,
+    monitoring: (names, count) => `${names} ${are(count)} working again. We are monitoring this.`,
+    resolved: (names, count) => `${names} ${are(count)} working normally again.`,
   },
+  oneCause: (count) => `One cause affects ${count} services`,
+  services: (count) => `${count} services`,
   mail: {
     locale: 'en-GB',
     optIn: {
@@ -153,6 +157,10 @@ export const english: Words = {
   },
   badge: { status: 'status', uptime: 'uptime', response: 'response' },
 };
+
+function are(count: number): string {
+  return count === 1 ? 'is' : 'are';
+}
 
 function days(count: number): string {
   return count === 1 ? '1 day' : `${count} days`;

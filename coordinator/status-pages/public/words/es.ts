@@ -133,11 +133,15 @@ export const spanish: Words = {
     },
   },
   usual: {
-    investigating: (name) => `${name} no funciona con normalidad. Estamos buscando la causa.`,
-    identified: (name) => `Sabemos por qué ${name} no funciona y lo estamos reparando.`,
-    monitoring: (name) => `${name} vuelve a funcionar. Estamos comprobando que siga así.`,
-    resolved: (name) => `${name} vuelve a funcionar con normalidad.`,
+    investigating: (names, count) =>
+      `${names} no ${work(count)} con normalidad. Estamos buscando la causa.`,
+    identified: (names, count) =>
+      `Sabemos por qué ${names} no ${work(count)} y lo estamos reparando.`,
+    monitoring: (names, count) => `${names} ${workAgain(count)}. Estamos comprobando que siga así.`,
+    resolved: (names, count) => `${names} ${workAgain(count)} con normalidad.`,
   },
+  oneCause: (count) => `Una misma causa afecta a ${count} servicios`,
+  services: (count) => `${count} servicios`,
   mail: {
     locale: 'es-ES',
     optIn: {
@@ -166,4 +170,12 @@ export const spanish: Words = {
 
 function days(count: number): string {
   return count === 1 ? '1 día' : `${count} días`;
+}
+
+function work(count: number): string {
+  return count === 1 ? 'funciona' : 'funcionan';
+}
+
+function workAgain(count: number): string {
+  return `${count === 1 ? 'vuelve' : 'vuelven'} a funcionar`;
 }

@@ -134,12 +134,16 @@ export const french: Words = {
     },
   },
   usual: {
-    investigating: (name) => `${name} ne fonctionne pas normalement. Nous en cherchons la cause.`,
-    identified: (name) =>
-      `Nous savons pourquoi ${name} ne fonctionne pas et procédons à la réparation.`,
-    monitoring: (name) => `${name} fonctionne de nouveau. Nous vérifions que cela dure.`,
-    resolved: (name) => `${name} fonctionne de nouveau normalement.`,
+    investigating: (names, count) =>
+      `${names} ne ${work(count)} pas normalement. Nous en cherchons la cause.`,
+    identified: (names, count) =>
+      `Nous savons pourquoi ${names} ne ${work(count)} pas et procédons à la réparation.`,
+    monitoring: (names, count) =>
+      `${names} ${work(count)} de nouveau. Nous vérifions que cela dure.`,
+    resolved: (names, count) => `${names} ${work(count)} de nouveau normalement.`,
   },
+  oneCause: (count) => `Une même cause touche ${count} services`,
+  services: (count) => `${count} services`,
   mail: {
     locale: 'fr-FR',
     optIn: {
@@ -169,4 +173,8 @@ export const french: Words = {
 
 function days(count: number): string {
   return count <= 1 ? `${count} jour` : `${count} jours`;
+}
+
+function work(count: number): string {
+  return count === 1 ? 'fonctionne' : 'fonctionnent';
 }

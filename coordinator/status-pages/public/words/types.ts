@@ -94,8 +94,12 @@ export type Words = {
         Record<'invalid' | 'taken' | 'full' | 'unproved', readonly [title: string, text: string]>
     >;
   };
-  /** Suggested texts of posts. `name`: the public name. */
-  readonly usual: Readonly<Record<PostKind, (name: string) => string>>;
+  /** Suggested texts of posts. `names`: the public ones. */
+  readonly usual: Readonly<Record<PostKind, (names: string, count: number) => string>>;
+  /** The suggested title of a report of several services. */
+  readonly oneCause: (count: number) => string;
+  /** In place of too many names. */
+  readonly services: (count: number) => string;
   /** Of the mails to subscribers, in the language in which each subscribed. */
   readonly mail: {
     readonly locale: string;

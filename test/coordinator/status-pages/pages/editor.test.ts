@@ -1,10 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { canMove, moved, type Row } from '../../../../coordinator/status-pages/pages/draft.ts';
+import { getCause } from '../../../../shared/api/causes.ts';
 import { createGroup } from '../../../../shared/api/groups.ts';
 import { createMonitor } from '../../../../shared/api/monitors.ts';
 import { type Operation, type OutputOf, rawInput } from '../../../../shared/api/operation.ts';
-import { getStatusPage, listStatusPages } from '../../../../shared/api/status-pages.ts';
+import { listStatusPageReports } from '../../../../shared/api/status-page-reports.ts';
+import {
+  addStatusPageMonitor,
+  getStatusPage,
+  listStatusPages,
+} from '../../../../shared/api/status-pages.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
+import { makeCause } from '../../../support/causes.ts';
 import { startWeb, type TestWeb } from '../../../support/web.ts';
 
 /** The editor of a status page, as a browser without scripts uses it. */
@@ -241,6 +248,66 @@ describe('the editor of a status page', () => {
     expect(textOf(checked.text)).toContain('No such record yet');
     await press(page, 'save', { domain: '' });
     expect((await pageOf(id)).domain).toBeNull();
+  });
+
+  test('proposes one report for all services of a cause, one more at its end, and never says what it is', async () => {
+    const id = await pageMade();
+    const names = ['Checkout', 'Search', 'Mail'];
+    const incidents = await Promise.all(
+      names.map(async (name) => {
+        const [monitor, incident] = [await monitorMade(`db-internal ${name}`), newId()];
+        await call(addStatusPageMonitor, { page_id: id, monitor, display_name: name });
+        await web.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at)
+          values (${incident}, ${web.house.organisation}, ${monitor}, now(), now())`;
+        return incident;
+      }),
+    );
+    const cause = await makeCause(web.sql, web.house.organisation, ...incidents);
+    const { name } = await call(getCause, { cause_id: cause });
+    const at = `/status-pages/${id}/reports/new?cause=${cause}`;
+    const page = await get(`/status-pages/${id}`);
+    expect(textOf(page)).toContain('One cause affects 3 services Checkout, Search, Mail');
+    for (const incident of incidents) {
+      expect(page).not.toContain(`/incidents/${incident}`);
+      expect(await get(`/incidents/${incident}`)).toContain(`href="${at}"`);
+    }
+    const form = await get(at);
+    expect(form).toContain('value="One cause affects 3 services"');
+    expect(textOf(form)).toContain('Checkout, Search and Mail are not working as expected.');
+    expect(`${page}${form}`).not.toContain(name.split(' ').at(-1));
+    const affected = Object.fromEntries(
+      [...form.matchAll(/name="(affected\.[^"]+)"/g)].map(([, field = '']) => [
+        field,
+        'major_outage',
+      ]),
+    );
+    const title = 'One cause affects 3 services';
+    const said = { title, kind: 'investigating', text: '', act: 'save', ...affected };
+    expect((await post(at, said)).status).toBe(303);
+
+    const [report] = (await call(listStatusPageReports, { page_id: id })).items;
+    expect(report).toMatchObject({
+      cause,
+      updates: [{ text: expect.stringContaining('Checkout, Search and Mail are not working') }],
+    });
+    expect(report?.affected).toHaveLength(3);
+    const written = `/status-pages/${id}/reports/${report?.id}`;
+    const posted = await get(`/status-pages/${id}`);
+    expect(posted).toContain(`href="${written}"`);
+    expect(posted).not.toContain('reports/new?cause');
+    expect(await get(`/incidents/${incidents[0]}`)).toContain(`href="${written}"`);
+    expect(posted).not.toContain('All its services are up again');
+    expect(await get(written)).toMatch(/value="identified"[^>]*checked/);
+
+    await web.sql`update incidents set resolved_at = now() where id = any(${incidents}::uuid[])`;
+    expect(textOf(await get(`/status-pages/${id}`))).toContain('All its services are up again');
+    const last = await get(written);
+    expect(last).toMatch(/value="resolved"[^>]*checked/);
+    expect(textOf(last)).toContain('Checkout, Search and Mail are working normally again.');
+    await post(written, { ...said, kind: 'resolved' });
+    const over = await get(`/status-pages/${id}?resolved`);
+    expect(over).not.toContain('All its services are up again');
+    expect(await web.text(`/status/${(await pageOf(id)).slug}`)).toContain(title);
   });
 
   test('posts to an incident, by way of the page and of the incident, and takes it away', async () => {
