@@ -366,6 +366,23 @@ export function continentsOf(sql: Queryable) {
     'asked', i.progress -> 'progress' -> 'asked') end`;
 }
 
+/**
+ * Who saw `incidents i`, from where and when, as pages show it (web/witnesses.ts): one check of each
+ * place, the one that saw it before its recheck. `isPublic`: without private places.
+ */
+export function witnessesOf(sql: Queryable, { isPublic = false } = {}) {
+  return sql`(select coalesce(json_agg(json_build_object('place', coalesce(l.name, w.continent),
+      'outcome', (array['ok', 'fail', 'unknown'])[w.outcome + 1],
+      'after_ms', round(extract(epoch from w.at - i.started_at) * 1000)) order by w.part, w.at), '[]')
+    from (select distinct on (e.continent) split_part(e.continent, '/', 1) as continent,
+        nullif(split_part(e.continent, '/', 2), '') as place, e.outcome, e.at,
+        array_position(array['seen', 'confirmed', 'matrix'], e.part) as part
+      from incident_evidence e where e.incident_id = i.id and i.layer is distinct from 'heartbeat'
+        ${isPublic ? sql`and e.continent not like '%/%'` : sql``}
+      order by e.continent, 5) w
+    left join places l on l.id::text = w.place and l.organisation_id = i.organisation_id)`;
+}
+
 /** What each side of an incident saw, as the core counted it; null where one side checks. */
 export type StoredSides = {
   readonly is_outside: boolean;

@@ -57,7 +57,6 @@ const DashboardRowOut = object('DashboardRowOut', {
   /** The cause, in our own words. */
   cause: nullable(string()),
   incident: nullable(uuid()),
-  seen_from: nullable(string()),
   /** The end of the present maintenance. */
   covered_until: nullable(dateTime()),
   /**
@@ -148,7 +147,13 @@ export const listDashboard = innerOperation({
         owner: nullable(string(), { description: 'Who has its incident.' }),
         incident: nullable(uuid()),
         cause: nullable(string()),
-        seen_from: array(string(), { description: 'The places that see it fail.' }),
+        witnesses: array(
+          object('WitnessOut', {
+            place: string(),
+            outcome: literal(['ok', 'fail', 'unknown']),
+            after_ms: nullable(integer()),
+          }),
+        ),
       }),
     ),
     /** In trouble too, but not among those that match. */

@@ -1,10 +1,10 @@
 import { wordsOf } from '../../shared/base/names.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
-import type { Cause } from '../../shared/checks/result.ts';
+import type { Cause, Witness } from '../../shared/checks/result.ts';
 import type { Queryable } from '../database/connect.ts';
 import { escapeLike, limited, ms, searchText } from '../database/sql.ts';
 import { groupChoices } from '../groups/queries.ts';
-import { continentsOf } from '../incidents/writes.ts';
+import { witnessesOf } from '../incidents/writes.ts';
 import { type MuteColumn, muteColumn } from '../notifications/mute-queries.ts';
 import { flappingMemoryMs, type Outage } from '../notifications/policy.ts';
 import type { MonitorKey, Results } from '../results/reading.ts';
@@ -54,10 +54,10 @@ export type FailingMonitor = {
   readonly status: 'down' | 'verifying';
   readonly since: number;
   readonly owner: string | null;
-  /** Its open incident, why it is open, and the continents and private places that see it. */
+  /** Its open incident, why it is open, and who saw it. */
   readonly incident: string | null;
   readonly cause: Cause | null;
-  readonly seen_from: readonly string[];
+  readonly witnesses: readonly Witness[];
 };
 
 export type DashboardProbe = {
@@ -106,7 +106,7 @@ export async function dashboardFigures(
         where ${matching(sql, organisation, warned, covered)}) as warned,
       (select coalesce(json_agg(f), '[]') from (
         select m.id, m.name, s.status, ${ms(sql, 's.since')} as since, i.acknowledged_as as owner,
-          i.id as incident, i.cause, ${seenFrom(sql)} as seen_from
+          i.id as incident, i.cause, ${witnessesOf(sql)} as witnesses
         from monitor_status s join monitors m on m.id = s.monitor_id
         left join incidents i on i.monitor_id = m.id and i.resolved_at is null
         where ${matching(sql, organisation, ofAny, covered)} and ${worst(sql)}
@@ -131,17 +131,6 @@ export async function dashboardFigures(
   const others = Object.values(counts).reduce((sum, count) => sum + count, covered.length);
   const up = Math.max(0, all - others);
   return { ...row, counts: { ...counts, maintenance: covered.length, up } };
-}
-
-/** Of `incidents i`: none of a job, which is checked from nowhere. */
-function seenFrom(sql: Queryable) {
-  return sql`case when i.layer = 'heartbeat' then '[]'::json else coalesce(
-    ${continentsOf(sql)}::json -> 'failed',
-    (select coalesce(json_agg(distinct v.name), '[]') from (values (i.seen_place, i.seen_continent),
-        (i.confirmed_place, i.confirmed_continent)) p (place, continent)
-      left join places l on l.id = p.place and l.organisation_id = i.organisation_id
-      cross join lateral (select coalesce(l.name, p.continent) as name) v
-      where v.name is not null)) end`;
 }
 
 function matching(
@@ -325,7 +314,6 @@ export type DashboardRow = ListedRow & {
   /** Of the open incident. */
   readonly incident: string | null;
   readonly cause: Cause | null;
-  readonly seen_continent: string | null;
   readonly acknowledged_at: number | null;
   readonly acknowledged_as: string | null;
   /**
@@ -358,7 +346,7 @@ export async function dashboardRows(
   const [rows, means] = await Promise.all([
     sql<(Omit<DashboardRow, 'hours' | 'looks'> & MonitorKey)[]>`
       select ${sql.unsafe(listedNames)}, g.name as group_name, i.id as incident, i.cause,
-        i.seen_continent, i.acknowledged_at, i.acknowledged_as, m.key, m.partition,
+        i.acknowledged_at, i.acknowledged_as, m.key, m.partition,
         (select json_agg(json_build_object('incident', o.id,
           'confirmed_at', ${ms(sql, 'o.confirmed_at')}, 'resolved_at', ${ms(sql, 'o.resolved_at')})
           order by o.confirmed_at) from incidents o where o.monitor_id = m.id

@@ -82,8 +82,9 @@ export const listDashboard = handle(contract.listDashboard)(
     });
     return {
       counts,
-      failing: figures.failing.map(({ cause, ...each }) => ({
+      failing: figures.failing.map(({ cause, witnesses, ...each }) => ({
         ...each,
+        witnesses: [...witnesses],
         cause: cause === null ? null : causeSentence(cause),
       })),
       others: {
@@ -153,7 +154,6 @@ function rowJson(row: DashboardRow, history: MonitorHistory, now: number): Out['
     since: isCovered ? cover.from : since,
     cause: row.cause === null ? null : causeSentence(row.cause),
     incident: row.incident,
-    seen_from: row.seen_continent,
     covered_until: isCovered ? cover.to : null,
     bars: barsOf(stretches, day, bars, verifying),
     downs: stretches.flatMap(({ state, from, to }) => (state === 'down' ? [{ from, to }] : [])),

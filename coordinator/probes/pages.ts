@@ -2,12 +2,13 @@ import type { OutputOf } from '../../shared/api/operation.ts';
 import { countedMinutes, endProbe, inviteProbe, listProbes } from '../../shared/api/probes.ts';
 import { countInWords } from '../../shared/base/text.ts';
 import { durationText } from '../../shared/base/time.ts';
+import type { Witness } from '../../shared/checks/result.ts';
 import { openInvitations } from '../enrolment/pages.ts';
-import { type MapPoint, worldMap } from '../incidents/pages/evidence.ts';
 import { countText, heading, linkButton, notice, type State, stateMark } from '../web/elements.ts';
 import { type FormState, formSummary, refuseUnlessMay, textField, typed } from '../web/forms.ts';
 import { type Html, html, icon, safeUrl } from '../web/html.ts';
 import { forMembers, type MembersRequest, type PageAnswer, seeOther, show } from '../web/page.ts';
+import { witnessLine, witnessMap } from '../web/witnesses.ts';
 import { showOwnProbe } from './contract.ts';
 
 /** At most this many are named; owners of more know what they are. */
@@ -172,12 +173,7 @@ export const probesPage = forMembers.get('/probes', async (request) => {
               'No other continent can confirm an outage. It counts after three failures in a row.',
             )
           }
-          <div class="card">
-            ${worldMap(
-              points,
-              points.map(({ label, below: words }) => `${label}: ${words}`).join('; '),
-            )}
-          </div>
+          <div class="card outage-seen">${witnessMap(points)}${witnessLine(points, { words: healthWords })}</div>
           <div class="table-card">
             <table class="cards whole-words">
               <thead>
@@ -275,16 +271,14 @@ function begun(count: number): string {
   return countInWords(count).replace(/^./, (letter) => letter.toUpperCase());
 }
 
-function pointsOf(continents: ReadonlyMap<string, readonly Checker[]>): readonly MapPoint[] {
-  return [...continents].map(([continent, items]) => {
-    const well = items.filter(isWell).length;
-    return {
-      continent,
-      outcome: well > 0 ? 'ok' : 'unknown',
-      label: continent,
-      below: well === items.length ? `${well} healthy` : `${well} of ${items.length} healthy`,
-    };
-  });
+const healthWords = { fail: 'offline', agrees: 'offline', ok: 'healthy', unknown: 'offline' };
+
+function pointsOf(continents: ReadonlyMap<string, readonly Checker[]>): readonly Witness[] {
+  return [...continents].map(([place, items]) => ({
+    place,
+    outcome: items.some(isWell) ? 'ok' : 'unknown',
+    after_ms: null,
+  }));
 }
 
 function rowOf(checker: Checker, { times, may }: MembersRequest): Html {

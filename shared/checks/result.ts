@@ -23,6 +23,15 @@ export type CauseRow = {
 export const outcomes = ['ok', 'fail', 'unknown'] as const;
 export type Outcome = (typeof outcomes)[number];
 
+/** What one place saw of an outage. */
+export type Witness = {
+  /** A continent, or a private place by its name. */
+  readonly place: string;
+  readonly outcome: Outcome;
+  /** How long after the outage began; null where it is what the place sees now. */
+  readonly after_ms: number | null;
+};
+
 export function isOutcome(text: unknown): text is Outcome {
   return outcomes.some((outcome) => outcome === text);
 }

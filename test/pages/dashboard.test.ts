@@ -136,14 +136,14 @@ describeInBrowser('the dashboard', (browser) => {
     const topOf = async (selector: string): Promise<number> =>
       (await tab.page.locator(selector).boundingBox())?.y ?? Number.NaN;
     const failing = async () =>
-      (await strip.getByRole('listitem').allInnerTexts()).map((each) =>
+      (await strip.locator('> ul > li').allInnerTexts()).map((each) =>
         each.replaceAll(/\s+/g, ' ').trim(),
       );
     expect(await failing()).toEqual([
       expect.stringMatching(
-        /^Checkout down 6 min Status 503, expected 2xx · Europe, N\. America\b/,
+        /^Checkout down 6 min Status 503, expected 2xx Europe down \+0 ms N\. America agrees \+263 ms Asia up/,
       ),
-      expect.stringMatching(/^Search API verifying \d+ s Status 503, expected 2xx · Asia/),
+      expect.stringMatching(/^Search API verifying \d+ s Status 503, expected 2xx Asia down/),
     ]);
     const field = tab.page.getByLabel('Search by name, address, group or tag');
     await field.pressSequentially('half a wo');
@@ -241,7 +241,7 @@ describeInBrowser('the dashboard', (browser) => {
     await tab.close();
   });
 
-  test('has on a phone what fails first, rows of 64 px, chips in one line and a plus in the bar', async () => {
+  test('has on a phone what fails first with who saw it, rows of 64 px, chips in one line and a plus in the bar', async () => {
     const tab = await open('/', { width: 390 });
     const { page } = tab;
     const heights = async (selector: string): Promise<ReadonlySet<number>> => {
@@ -252,7 +252,12 @@ describeInBrowser('the dashboard', (browser) => {
         ),
       );
     };
-    expect(await heights('#failing li')).toEqual(new Set([64]));
+    const failing = await heights('#failing > ul > li');
+    expect([...failing].every((height) => height < 90)).toBe(true);
+    expect(await page.locator('#failing .witnesses b').allInnerTexts()).toEqual([
+      ...['Europe', 'N. America', 'Asia'],
+      'Asia',
+    ]);
     expect(await heights('#monitor-rows .monitor')).toEqual(new Set([64]));
     expect([...(await heights('.filters > .chips ul'))].every((height) => height < 50)).toBe(true);
     const shown = page.getByRole('link', { name: 'New monitor' }).filter({ visible: true });

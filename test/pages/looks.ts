@@ -125,10 +125,10 @@ export const pageLooks: readonly PageLook[] = [
   { name: 'incidents', path: '/incidents', as: 'owner' },
   { name: 'incident', path: ({ incident }) => `/incidents/${incident}`, as: 'owner' },
   {
-    name: 'incident-mute',
+    name: 'incident-menu',
     path: ({ incident }) => `/incidents/${incident}`,
     as: 'owner',
-    first: openMenu('mute-menu'),
+    first: openMenu('more-menu'),
   },
   { name: 'incident-of-a-viewer', path: ({ incident }) => `/incidents/${incident}`, as: 'viewer' },
   { name: 'about', path: '/about', as: 'stranger' },

@@ -440,7 +440,7 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
     class: 'unexpected_status',
     params: { status: 503, expected: '2xx' },
   });
-  const incident = newId();
+  const [incident, doubtful] = [newId(), newId()];
   const outage = (name: string, from: number, to: number | null, id = newId()) => ({
     id,
     organisation_id: organisation,
@@ -466,7 +466,7 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
   ];
   await sql`insert into incidents ${rowsFor(sql, 'incidents', past)}`;
   await sql`insert into incidents (id, organisation_id, monitor_id, started_at, seen_probe, seen_continent, scope, layer)
-    values (${newId()}, ${organisation}, ${idOf('Search API')}, ${at(4 * second)}, 'Singapore', 'Asia', 'one_continent', 'assertion')`;
+    values (${doubtful}, ${organisation}, ${idOf('Search API')}, ${at(4 * second)}, 'Singapore', 'Asia', 'one_continent', 'assertion')`;
   await sql`update incidents set cause = ${cause}::text::jsonb`;
 
   const [fails, passes] = [1, 0];
@@ -504,6 +504,11 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
       address: '203.0.113.10',
     }),
     saw('matrix', 'Asia', 'Singapore', passes, 311, 231, { status: 200, address: '203.0.113.77' }),
+    {
+      ...saw('seen', 'Asia', 'Singapore', fails, 0, 231, { status: 503 }),
+      incident_id: doubtful,
+      at: at(4 * second),
+    },
   ];
   await sql`insert into incident_evidence ${rowsFor(sql, 'incident_evidence', evidence)}`;
   const share = newShareText();

@@ -15,38 +15,30 @@ import { durationText } from '../../../shared/base/time.ts';
 import { mutedWords, muteForm } from '../../monitors/pages/monitor-table.ts';
 import type { Explained } from '../../notifications/pages/parts.ts';
 import type { listMembers } from '../../organisations/contract.ts';
-import { shortName } from '../../web/elements.ts';
 import { hiddenField } from '../../web/forms.ts';
 import { type Html, html, icon, type Part, safeUrl } from '../../web/html.ts';
 import { markdown } from '../../web/markdown.ts';
-import { menu } from '../../web/menu.ts';
+import { menu, menuButton, menuTitle } from '../../web/menu.ts';
 import type { MembersRequest } from '../../web/page.ts';
-import { checksByContinent, type MapPoint, worldMap } from './evidence.ts';
 import type { Incident } from './timeline.ts';
-import { isOfJob, type Verdict } from './verdict.ts';
+import { outage, outageOf } from './verdict.ts';
 
 /**
- * What someone needs who was just woken: what is down, since when, who sees it, why, what to do,
- * and the buttons for it.
+ * What someone needs who was just woken: why it is down, who sees it, since when, what to do, and
+ * the buttons for it.
  */
 export function banner(about: About): Html {
-  const { incident, monitor, cause, verdict, explained, request } = about;
-  const { state, symbol, title, why } = verdict;
-  return html`
-    <section class="notice notice-${state} banner" id="banner">
-      ${icon(symbol)}
-      <div>
-        <p class="banner-facts">${targetOf(monitor)}<span>${sinceOf(incident, request)}</span></p>
-        ${placesOf(incident)}
-        <p class="notice-title">${title}</p>
-        ${why && html`<p>${why}</p>`}
-        ${explained.held_because !== null && html`<p id="held">Held because ${explained.held_because} is down.</p>`}
-        ${cause && causeOf(cause)}
-        ${monitor.runbook !== null && runbookOf(monitor.runbook)}
-        ${actionsOf(about)}
-      </div>
-    </section>
-  `;
+  const { incident, monitor, cause, explained, why, request } = about;
+  return outage(outageOf(incident), {
+    why,
+    more: html`
+      <p class="outage-facts">${targetOf(monitor)}<span>${sinceOf(incident, request)}</span></p>
+      ${explained.held_because !== null && html`<p id="held">Held because ${explained.held_because} is down.</p>`}
+      ${cause && causeOf(cause)}
+      ${actionsOf(about)}
+      ${monitor.runbook !== null && runbookOf(monitor.runbook)}
+    `,
+  });
 }
 
 type About = {
@@ -56,7 +48,8 @@ type About = {
   readonly members: OutputOf<typeof listMembers>['items'];
   /** What it has in common with others. */
   readonly cause: OutputOf<typeof getCause> | null;
-  readonly verdict: Verdict;
+  /** What the last ping of a job says. */
+  readonly why: Part;
   readonly explained: Pick<Explained, 'held_because'>;
   readonly request: MembersRequest;
 };
@@ -74,83 +67,12 @@ function targetOf(monitor: About['monitor']): Part {
     : html`<b>${target}</b>`;
 }
 
-/** Since when, in the zone of the reader, and how it was found. */
-function sinceOf(incident: Incident, { times }: MembersRequest): Part {
-  const { started_at, confirmed_at, seen_from, confirmed_from, open } = incident;
-  const length = durationText(incident.duration_s * 1_000);
-  const since = open
-    ? html`
-      ${confirmed_at === null ? 'Since' : 'Down since'}${' '}<b>${times.moment(started_at)}</b> ${times.zoneName(started_at)}, ${length}.
-    `
-    : html`From ${times.whole(started_at)} ${times.zoneName(started_at)}, for ${length}.`;
-  if (seen_from === null || isOfJob(incident)) return since;
-  const detected = html`${since} Detected from ${seen_from.name}`;
-  if (confirmed_at === null)
-    return html`${detected}, ${open ? 'not confirmed yet' : 'never confirmed'}.`;
-  const later = Date.parse(confirmed_at) - Date.parse(started_at);
-  return confirmed_from === null
-    ? html`${detected}.`
-    : html`
-      ${detected}, confirmed from ${confirmed_from.name} <b>${durationText(later)}</b>${'\u00a0'}later.
-    `;
-}
-
-/** What each place sees, in one line; behind it the map. A job has no place in the world. */
-function placesOf(incident: Incident): Part {
-  if (isOfJob(incident)) return null;
-  const points = checksByContinent(incident.checks).map(pointOf(Date.parse(incident.started_at)));
-  if (points.length === 0) return null;
-  const onMap = points.filter(({ isPrivate }) => !isPrivate);
-  const chips = points.map(
-    ({ outcome, place, verb, later }) => html`
-      <span class="state state-${stateOf[outcome]}">
-        ${icon(stateOf[outcome])}<b>${place}</b> <span class="verb">${verb}</span> <span class="softer">${later}</span>
-      </span>
-    `,
-  );
-  if (onMap.length === 0) return html`<p class="places">${chips}</p>`;
-  const words = onMap.map(({ continent, label, below }) => `${label} in ${continent} ${below}`);
-  return html`
-    <details class="places-map" id="places">
-      <summary>
-        <span class="places">${chips}<u>Map</u></span>
-      </summary>
-      ${worldMap(onMap, words.join('; '))}
-    </details>
-  `;
-}
-
-const stateOf = { ok: 'up', fail: 'down', unknown: 'unknown', none: 'unknown' } as const;
-
-type Point = MapPoint & {
-  readonly place: string;
-  readonly isPrivate: boolean;
-  readonly verb: string;
-  readonly later: string;
-};
-
-function pointOf(first: number) {
-  return ({
-    continent,
-    place,
-    probe,
-    outcome,
-    at,
-  }: ReturnType<typeof checksByContinent>[number]): Point => {
-    const after = Date.parse(at) - first;
-    const later = after <= 0 ? 'first' : `+${durationText(after)}`;
-    const verb = outcome === 'fail' ? 'fails' : outcome === 'ok' ? 'passes' : 'inconclusive';
-    return {
-      continent,
-      place: place ?? shortName(continent),
-      isPrivate: place !== null,
-      outcome: outcome === 'ok' || outcome === 'fail' ? outcome : 'unknown',
-      verb,
-      later,
-      label: probe,
-      below: `${verb}, ${later}`,
-    };
-  };
+/** Since when, in the zone of the reader. */
+function sinceOf({ started_at, open, duration_s }: Incident, { times }: MembersRequest): Part {
+  const length = durationText(duration_s * 1_000);
+  return open
+    ? html`Since <b>${times.moment(started_at)}</b> ${times.zoneName(started_at)}, ${length}`
+    : html`From ${times.whole(started_at)} ${times.zoneName(started_at)}, for ${length}`;
 }
 
 function causeOf({ id, name, explanation, incidents }: OutputOf<typeof getCause>): Html {
@@ -171,11 +93,11 @@ function runbookOf(text: string): Html {
   `;
 }
 
-function actionsOf(about: About): Html | null {
-  const { incident, monitor, muted, request } = about;
+/** What is done first is a button; the rest is in the menu. */
+function actionsOf(about: About): Html {
+  const { incident, muted, request } = about;
   const { may, times } = request;
-  const { id, open, confirmed_at, acknowledged_at, acknowledged_by } = incident;
-  const isOpen = open && confirmed_at !== null;
+  const { id, open, acknowledged_at, acknowledged_by } = incident;
   return html`
     <div class="row" id="owner">
       ${
@@ -191,7 +113,7 @@ function actionsOf(about: About): Html | null {
       }
       ${muted !== null && html`<p class="owned">${icon('pause')}${mutedWords(muted, times)}</p>`}
       ${
-        isOpen &&
+        isOpen(incident) &&
         acknowledged_at === null &&
         may(acknowledgeIncident) &&
         html`
@@ -201,7 +123,7 @@ function actionsOf(about: About): Html | null {
         `
       }
       ${
-        isOpen &&
+        isOpen(incident) &&
         acknowledged_at !== null &&
         may(unacknowledgeIncident) &&
         html`
@@ -211,18 +133,14 @@ function actionsOf(about: About): Html | null {
         `
       }
       ${open && testNow(about)}
-      ${open && muteMenu(about)}
-      ${
-        openable(monitor) &&
-        html`
-          <a class="button" href="${safeUrl(monitor.target)}" rel="noreferrer">
-            ${icon('globe')}Open
-          </a>
-        `
-      }
-      ${isOpen && assignForm(about)}
+      ${open && may(muteMonitor) && moreMenu(about)}
     </div>
   `;
+}
+
+/** Confirmed, and not over. */
+function isOpen({ open, confirmed_at }: Incident): boolean {
+  return open && confirmed_at !== null;
 }
 
 function testNow({ monitor: { id, enabled, type }, request: { may } }: About): Part {
@@ -238,39 +156,34 @@ function testNow({ monitor: { id, enabled, type }, request: { may } }: About): P
   );
 }
 
-function muteMenu({ incident, monitor: { id }, muted, request: { may } }: About): Part {
-  if (!may(muteMonitor)) return null;
+function moreMenu({ incident, monitor, muted, members, request: { may } }: About): Html {
   const back = hiddenField('back', `/incidents/${incident.id}`);
-  return muted === null
-    ? html`
-      ${menu({
-        id: 'mute-menu',
-        words: html`${icon('pause')}Mute`,
-        body: muteForm(id, back),
-      })}
-    `
-    : html`
-      <form method="post" action="/monitors/${id}/unmute">
-        ${back}<button class="button">${icon('play')}Unmute</button>
-      </form>
-    `;
-}
-
-function assignForm({ incident, members, request: { may } }: About): Part {
-  return (
-    members.length > 1 &&
-    may(assignIncident) &&
-    html`
-      <form class="row tight assign" method="post" action="/incidents/${incident.id}/assign">
-        <select name="email" aria-label="Assign to" required>
-          <option value="">Assign to…</option>
-          ${members.map(
-            ({ name, email }) =>
-              html`<option value="${email}">${name === '' ? email : name}</option>`,
-          )}
-        </select>
-        <button class="button">Assign</button>
-      </form>
-    `
-  );
+  return menu({
+    id: 'more-menu',
+    words: icon('more'),
+    name: 'More actions',
+    body: html`
+      ${
+        muted === null
+          ? muteForm(monitor.id, back)
+          : html`
+            <form method="post" action="/monitors/${monitor.id}/unmute">
+              ${back}${menuButton('Unmute', ['act', 'unmute'], { symbol: 'play' })}
+            </form>
+          `
+      }
+      ${
+        isOpen(incident) &&
+        members.length > 1 &&
+        may(assignIncident) &&
+        html`
+          <hr>
+          <form method="post" action="/incidents/${incident.id}/assign">
+            ${menuTitle('Assign to')}
+            ${members.map(({ name, email }) => menuButton(name || email, ['email', email]))}
+          </form>
+        `
+      }
+    `,
+  });
 }

@@ -37,7 +37,7 @@ import {
 import { banner } from './banner.ts';
 import { evidenceMatrix } from './evidence.ts';
 import { flapping, flapsOf, type Incident, incidentStory } from './timeline.ts';
-import { isOfJob, verdictOf } from './verdict.ts';
+import { isOfJob } from './verdict.ts';
 
 type Read = {
   readonly incident: Incident;
@@ -95,19 +95,17 @@ function mainOf(open: Open): Html {
     confirmed: confirmed_at !== null,
     duration_ms: incident.duration_s * 1_000,
   });
-  const state = incident.open ? (confirmed_at === null ? 'verifying' : 'down') : 'up';
   const trail = [
     { href: '/incidents', name: 'Incidents' },
     { href: `/monitors/${monitor}`, name },
   ];
   const lanes = isOfJob(incident) ? false : sampleLanes(incident.samples, times);
-  const phases = incident.checks.find(({ part }) => part === 'seen')?.phases ?? null;
   return html`
     <div class="stack" id="incident-${id}">
       ${open.state && formSummary(open.state)}
       ${heading({ sentence, trail })}
       ${flapping(open.flaps)}
-      ${banner({ ...open, verdict: verdictOf({ ...incident, state, phases }, lastPing(open)) })}
+      ${banner({ ...open, why: lastPing(open) })}
       ${
         open.pings !== null &&
         html`

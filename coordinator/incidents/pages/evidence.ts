@@ -1,9 +1,9 @@
 import type { getIncidentEvidence } from '../../../shared/api/incidents.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { isRecord } from '../../../shared/base/json.ts';
-import { drawing } from '../../web/assets.ts';
+import type { Witness } from '../../../shared/checks/result.ts';
 import { byContinent, stateMark } from '../../web/elements.ts';
-import { type Html, html, type Part, safeUrl } from '../../web/html.ts';
+import { type Html, html, type Part } from '../../web/html.ts';
 import { phaseBar } from '../../web/phases.ts';
 import type { Times } from '../../web/times.ts';
 
@@ -229,6 +229,15 @@ export function checksByContinent(
   );
 }
 
+/** Of an incident that began at `began`. */
+export function witnessesOf(checks: readonly SeenCheck[], began: string): readonly Witness[] {
+  return checksByContinent(checks).map(({ continent, place, outcome, at }) => ({
+    place: place ?? continent,
+    outcome: outcome === 'ok' || outcome === 'fail' ? outcome : 'unknown',
+    after_ms: Date.parse(at) - Date.parse(began),
+  }));
+}
+
 /** What every continent saw, side by side. */
 export function evidenceMatrix(checks: readonly SeenCheck[], times: Times): Html {
   const all = checksByContinent(checks);
@@ -302,70 +311,4 @@ function tint({ outcome }: SeenCheck): string {
 function verdictOf({ outcome }: SeenCheck): Html {
   if (outcome === 'fail') return stateMark('down', 'Fails');
   return outcome === 'ok' ? stateMark('up', 'Passes') : stateMark('unknown', 'Inconclusive');
-}
-
-/** A continent on the map: its observation, and the label of its dot. */
-export type MapPoint = {
-  readonly continent: string;
-  readonly outcome: 'ok' | 'fail' | 'unknown' | 'none';
-  readonly label: string;
-  readonly below: string;
-};
-
-const address = drawing('world.svg');
-
-/**
- * The position of each continent in the drawing's units: the centre of its population, in the Equal
- * Earth projection.
- */
-const places: Readonly<Record<string, readonly [x: number, y: number]>> = {
-  Europe: [523, 70],
-  'North America': [266, 100],
-  Asia: [760, 134],
-  Africa: [556, 236],
-  'South America': [342, 299],
-  Oceania: [858, 335],
-  Antarctica: [500, 420],
-};
-
-/** The world with a dot for each continent, without the ice where none is. `words` say the same to anyone who cannot see it. */
-export function worldMap(points: readonly MapPoint[], words: string): Html {
-  const first = points.find(({ outcome }) => outcome === 'fail');
-  const from = first && places[first.continent];
-  const arcs = from
-    ? points.flatMap(({ continent, outcome }) => {
-        const to = places[continent];
-        if (!to || continent === first.continent || outcome === 'none') return [];
-        const lift = Math.abs(to[0] - from[0]) / 5;
-        return [
-          `M${from[0]} ${from[1]}Q${(from[0] + to[0]) / 2} ${Math.min(from[1], to[1]) - lift} ${to[0]} ${to[1]}`,
-        ];
-      })
-    : [];
-  return html`
-    <svg class="world" viewBox="60 0 880 ${points.some(({ continent }) => continent === 'Antarctica') ? 446 : 380}" role="img" aria-label="${words}">
-      <use class="land" href="${safeUrl(`${address}#land`)}"></use>
-      <path class="arcs" d="${arcs.join('')}"></path>
-      ${points.map(dot)}
-    </svg>
-  `;
-}
-
-function dot({ continent, outcome, label, below }: MapPoint): Html | null {
-  const place = places[continent];
-  if (!place) return null;
-  const [x, y] = place;
-  // Labels in the east are on the left, where the drawing has space.
-  const east = x > 700;
-  const at = east ? x - 16 : x + 16;
-  return html`
-    <g class="dot dot-${outcome}">
-      <circle cx="${x}" cy="${y}" r="11" class="halo"></circle>
-      <circle cx="${x}" cy="${y}" r="5.5"></circle>
-      <text x="${at}" y="${y - 2}" text-anchor="${east ? 'end' : 'start'}">
-        <tspan class="dot-name">${label}</tspan>
-        <tspan x="${at}" dy="1.15em">${below}</tspan>
-      </text>
-    </g>
-  `;
 }

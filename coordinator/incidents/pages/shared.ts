@@ -1,13 +1,10 @@
 import { incidentSentence } from '../../../shared/base/text.ts';
-import { durationText } from '../../../shared/base/time.ts';
 import { sampleLanes } from '../../web/charts.ts';
-import { byContinent, heading, stateMark } from '../../web/elements.ts';
-import { type Html, html } from '../../web/html.ts';
+import { byContinent, heading } from '../../web/elements.ts';
+import { html } from '../../web/html.ts';
 import { forAnyone, show } from '../../web/page.ts';
-import { table } from '../../web/tables.ts';
 import { timesIn } from '../../web/times.ts';
-import { worldMap } from './evidence.ts';
-import { isOfJob, verdictNotice } from './verdict.ts';
+import { isOfJob, outage } from './verdict.ts';
 
 /** One incident for anyone who has its link. */
 
@@ -42,15 +39,17 @@ export const sharedIncident = forAnyone.get(
       check.continent === null || isOfJob(seen) ? [] : [{ ...check, continent: check.continent }],
     );
     const first = new Map(checks.toReversed().map((check) => [check.continent, check]));
-    const rows = [...first.values()].toSorted(byContinent);
+    const witnesses = [...first.values()].toSorted(byContinent).map((check) => ({
+      place: check.continent,
+      outcome: check.outcome,
+      after_ms: check.at - began,
+    }));
     const lanes =
       !isOfJob(seen) &&
       sampleLanes(
         seen.samples.map((sample) => ({ ...sample, at: new Date(sample.at).toISOString() })),
         times,
       );
-    const words = (check: { at: number; outcome: string }) =>
-      `${check.outcome === 'fail' ? 'fails' : check.outcome === 'ok' ? 'passes' : 'inconclusive'}, +${durationText(check.at - began)}`;
     return show({
       title: `${ended === null ? (confirmed_at === null ? 'Verifying' : 'Down') : 'Resolved'}: ${name}`,
       frame: 'bare',
@@ -74,32 +73,7 @@ export const sharedIncident = forAnyone.get(
               zone: ${times.zone}.
             `,
           })}
-          ${verdictNotice({ ...seen, state: ended === null ? 'down' : 'up' })}
-          ${
-            rows.length > 0 &&
-            html`
-              ${table(
-                rows.map((check) => ({
-                  Continent: check.continent,
-                  Verdict: verdictMark(check.outcome),
-                  'Checked at': times.precise(check.at),
-                  Cause: check.cause ?? '–',
-                })),
-              )}
-              <section class="card">
-                <h2>By continent</h2>
-                ${worldMap(
-                  rows.map((check) => ({
-                    continent: check.continent,
-                    outcome: check.outcome,
-                    label: check.continent,
-                    below: words(check),
-                  })),
-                  rows.map((check) => `${check.continent} ${words(check)}`).join('; '),
-                )}
-              </section>
-            `
-          }
+          ${outage({ ...seen, open: ended === null, confirmed: confirmed_at !== null, witnesses })}
           ${lanes && html`<section class="card"><h2>Checks during the incident</h2>${lanes}</section>`}
           <p class="soft">
             Shared with Antipode, which confirms every outage from another continent.
@@ -109,11 +83,3 @@ export const sharedIncident = forAnyone.get(
     });
   },
 );
-
-function verdictMark(outcome: string): Html {
-  return outcome === 'fail'
-    ? stateMark('down', 'Fails')
-    : outcome === 'ok'
-      ? stateMark('up', 'Passes')
-      : stateMark('unknown', 'Inconclusive');
-}

@@ -1,47 +1,74 @@
+import type { getIncidentEvidence } from '../../../shared/api/incidents.ts';
+import type { OutputOf } from '../../../shared/api/operation.ts';
 import type { DescribedSides } from '../../../shared/base/sides.ts';
 import { type PhaseTimes, verdictSentence } from '../../../shared/base/text.ts';
-import { notice } from '../../web/elements.ts';
-import type { Html, IconName, Part } from '../../web/html.ts';
+import type { Witness } from '../../../shared/checks/result.ts';
+import { type Html, html, icon, type Part } from '../../web/html.ts';
+import { laterText, witnessLine, witnessMap } from '../../web/witnesses.ts';
+import { witnessesOf } from './evidence.ts';
 
 /** What an incident is judged by, as its page and its link show it. */
 type Judged = {
-  readonly scope: string | null;
   readonly layer: string | null;
   readonly cause: string | null;
   readonly sides: DescribedSides | null;
-  readonly state: 'down' | 'verifying' | 'up';
+  readonly open: boolean;
+  readonly confirmed: boolean;
   /** Of the check that failed first. */
   readonly phases: PhaseTimes | null;
+  /** The first of them that failed, what confirmed it, and all others. */
+  readonly witnesses: readonly Witness[];
 };
+
+export function outageOf(incident: OutputOf<typeof getIncidentEvidence>): Judged {
+  return {
+    ...incident,
+    confirmed: incident.confirmed_at !== null,
+    phases: incident.checks.find(({ part }) => part === 'seen')?.phases ?? null,
+    witnesses: witnessesOf(incident.checks, incident.started_at),
+  };
+}
 
 /** A job has no target to check: only its pings tell its state. */
 export function isOfJob({ layer }: { readonly layer: string | null }): boolean {
   return layer === 'heartbeat';
 }
 
-/** Where it breaks and why, in the colour of its state. */
-export type Verdict = {
-  readonly state: 'down' | 'verifying' | 'unknown';
-  readonly symbol: IconName;
-  readonly title: Part;
-  readonly why: Part;
-};
-
-/** `below`: what follows the cause. */
-export function verdictOf(judged: Judged, below?: Part): Verdict {
-  const { cause, state, phases } = judged;
-  // The title says from where something is down; once it is over, nothing else does.
-  const seen = state === 'down' ? { ...judged, scope: null } : judged;
-  const sentence = isOfJob(judged) && cause !== null ? cause : verdictSentence(seen, phases);
-  return {
-    ...(state === 'up' ? { state: 'unknown', symbol: 'check' } : { state, symbol: state }),
-    title: sentence ?? cause,
-    why: below ?? (sentence === undefined || sentence === cause ? null : cause),
-  };
+/**
+ * An outage at a glance: why, who saw it, from where and when. `why`: in place of the layer;
+ * `more`: what follows.
+ */
+export function outage(judged: Judged, { why, more }: { why?: Part; more?: Part } = {}): Html {
+  const { cause, open, confirmed } = judged;
+  const witnesses = isOfJob(judged) ? [] : judged.witnesses;
+  const state = open ? (confirmed ? 'down' : 'verifying') : 'unknown';
+  // The witnesses say from where.
+  const sentence = isOfJob(judged)
+    ? undefined
+    : verdictSentence({ ...judged, scope: null }, judged.phases);
+  const title = cause ?? sentence ?? 'Cause unknown';
+  return html`
+    <section class="card outage state-${state}" id="banner">
+      <div class="outage-words">
+        <p class="outage-cause">${icon(open ? state : 'check')}<span>${title}</span></p>
+        ${witnesses.length > 0 && html`<p>${seenText(judged)}</p>`}
+        ${(why || (sentence !== title && sentence)) && html`<p class="soft">${why || sentence}</p>`}
+      </div>
+      ${
+        witnesses.length > 0 &&
+        html`<div class="outage-seen">${witnessMap(witnesses)}${witnessLine(witnesses)}</div>`
+      }
+      ${more && html`<div class="outage-more">${more}</div>`}
+    </section>
+  `;
 }
 
-/** For those who have its link; undefined where nothing is known. */
-export function verdictNotice(judged: Judged): Html | undefined {
-  const { state, symbol, title, why } = verdictOf(judged);
-  return title === null ? undefined : notice(state, title, why, symbol);
+/** `Seen from Europe, confirmed from Asia 311 ms later.` */
+function seenText({ witnesses, open, confirmed }: Judged): string {
+  const [first, second] = witnesses.filter(({ outcome }) => outcome === 'fail');
+  const seen = `Seen from ${first?.place ?? 'nowhere now'}`;
+  if (!confirmed) return `${seen}, ${open ? 'not confirmed yet' : 'never confirmed'}.`;
+  return second === undefined || second.after_ms === null
+    ? `${seen}.`
+    : `${seen}, confirmed from ${second.place} ${laterText(second.after_ms)} later.`;
 }

@@ -9,7 +9,6 @@ import {
   countText,
   heading,
   linkButton,
-  shortName,
   stateMark,
   stateWords,
 } from '../../web/elements.ts';
@@ -25,6 +24,7 @@ import {
   seeOther,
   show,
 } from '../../web/page.ts';
+import { witnessLine } from '../../web/witnesses.ts';
 import {
   changeMonitors,
   listDashboard,
@@ -202,16 +202,14 @@ function failingPart(shown: Dashboard, view: View, request: MembersRequest): Htm
   `;
 }
 
-/** `Checkout · down 4 min`, and below `Status 503 · Europe, Asia · Ana`. */
+/** `Checkout · down 4 min`, below why, and beside it who saw it. */
 function failingRow(
-  { id, name, status, since, owner, incident, cause, seen_from }: Dashboard['failing'][number],
+  { id, name, status, since, owner, incident, cause, witnesses }: Dashboard['failing'][number],
   { may, times }: MembersRequest,
 ): Html {
   const state = stateOf(status);
-  const seen = seen_from.map(shortName).join(', ');
   const about = [
     ...(cause === null ? [] : [html`<span class="failing-cause">${cause}</span>`]),
-    ...(seen === '' ? [] : [html`<span>${seen}</span>`]),
     ...(owner === null ? [] : [html`<span><b>${owner}</b> has it</span>`]),
   ];
   return html`
@@ -230,6 +228,7 @@ function failingRow(
         </p>
         <p class="failing-about">${joined(about, html`<span>·</span>`)}</p>
       </div>
+      ${witnessLine(witnesses)}
       ${
         incident !== null &&
         status === 'down' &&

@@ -1,4 +1,4 @@
-import { listIncidents } from '../../../shared/api/incidents.ts';
+import { getIncidentEvidence, listIncidents } from '../../../shared/api/incidents.ts';
 import {
   deleteMonitor,
   getMonitor,
@@ -10,6 +10,7 @@ import type { OutputOf } from '../../../shared/api/operation.ts';
 import { getMonitorPings, getMonitorResults, resultWindows } from '../../../shared/api/results.ts';
 import { isContinent } from '../../../shared/base/continents.ts';
 import { briefDuration, durationText } from '../../../shared/base/time.ts';
+import { outage, outageOf } from '../../incidents/pages/verdict.ts';
 import { listNotified } from '../../notifications/contract.ts';
 import { recipients } from '../../notifications/pages/recipients.ts';
 import { listDomains } from '../../registrations/contract.ts';
@@ -32,6 +33,7 @@ import { markdown } from '../../web/markdown.ts';
 import { menu, menuButton, menuLink } from '../../web/menu.ts';
 import { forMembers, type MembersRequest, type PageAnswer, show } from '../../web/page.ts';
 import { number, stepTable } from '../../web/tables.ts';
+import { witnessLine } from '../../web/witnesses.ts';
 import { listParents, rotatePingAddress } from '../contract.ts';
 import { flappingNow, minUptimeMs } from '../status.ts';
 import { addressFor, addressPart, pingList, rotateForm, runFigures } from './heartbeat.ts';
@@ -106,6 +108,7 @@ async function answer(request: MembersRequest): Promise<PageAnswer> {
       ask(listDomains, { monitor: monitor_id }),
       ask(listParents, { monitor_id }),
     ]);
+  const open = items[0]?.open ? await ask(getIncidentEvidence, { incident_id: items[0].id }) : null;
   const isHeartbeat = monitor.type === 'heartbeat';
   const [pings, address] = isHeartbeat
     ? await Promise.all([
@@ -224,18 +227,12 @@ async function answer(request: MembersRequest): Promise<PageAnswer> {
         )}
         ${changedMeaning(monitor)}
         ${
-          items[0]?.open &&
-          notice(
-            items[0].confirmed_at === null ? 'verifying' : 'down',
-            html`
-              <a href="/incidents/${items[0].id}">
-                View incident
-              </a>
-            `,
-            items[0].cause,
-          )
+          open === null
+            ? sidesPart(status)
+            : outage(outageOf(open), {
+                more: linkButton(`/incidents/${open.id}`, 'View incident', { main: true }),
+              })
         }
-        ${sidesNotice(status)}
         <dl class="figures">
           ${uptimeFigures(ledger)}
           ${isHeartbeat ? runFigures(pings, times) : responseFigures(results)}
@@ -453,23 +450,22 @@ function leavingOut(
   );
 }
 
-/** What its public and private places see, side by side. */
-function sidesNotice({ sides }: Status): Html | null {
+/** What its private and public places see now. */
+function sidesPart({ sides }: Status): Part {
   if (sides === null) return null;
-  const { inside, outside, sentence } = sides;
-  const line = (name: string, { failing, passing }: typeof inside): string =>
-    [
-      ...(failing.length > 0 ? [`fails from ${failing.join(', ')}`] : []),
-      ...(passing.length > 0 ? [`passes from ${passing.join(', ')}`] : []),
-    ]
-      .join('; ')
-      .replace(/^$/, 'not seen yet')
-      .replace(/^/, `${name}: `);
-  return notice(
-    'information',
-    sentence ?? 'Inside and outside',
-    html`${line('Inside', inside)}. ${line('Outside', outside)}.`,
+  const witnesses = [sides.inside, sides.outside].flatMap(({ failing, passing }) =>
+    [...failing, ...passing].map((place, nth) => ({
+      place,
+      outcome: nth < failing.length ? ('fail' as const) : ('ok' as const),
+      after_ms: null,
+    })),
   );
+  return html`
+    <section class="card">
+      <h2>${sides.sentence ?? 'Inside and outside'}</h2>
+      ${witnessLine(witnesses)}
+    </section>
+  `;
 }
 
 function uptimeFigures({ days, from, to, percent, down_seconds }: Ledger): Html {

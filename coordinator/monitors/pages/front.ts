@@ -1,6 +1,7 @@
-import { incidentSentence, verdictSentence } from '../../../shared/base/text.ts';
-import { evidenceMatrix, type SeenCheck, worldMap } from '../../incidents/pages/evidence.ts';
-import { linkButton, notice } from '../../web/elements.ts';
+import { incidentSentence } from '../../../shared/base/text.ts';
+import { evidenceMatrix, type SeenCheck, witnessesOf } from '../../incidents/pages/evidence.ts';
+import { outage } from '../../incidents/pages/verdict.ts';
+import { linkButton } from '../../web/elements.ts';
 import { type Html, html, icon } from '../../web/html.ts';
 import { forAnyone, type PageRequest, show } from '../../web/page.ts';
 import { timesIn } from '../../web/times.ts';
@@ -80,15 +81,6 @@ const exampleChecks: readonly (SeenCheck & { readonly continent: string })[] = (
 
 /** Drawn as any incident is, so that it never looks other than the product. */
 function exampleIncident(): Html {
-  const points = exampleChecks.map(({ part, continent, outcome, probe, at }) => {
-    const how = outcome === 'ok' ? 'passes' : 'fails';
-    return {
-      continent,
-      outcome: outcome === 'ok' ? ('ok' as const) : ('fail' as const),
-      label: probe,
-      below: `${how}, ${part === 'seen' ? 'first' : `+${Date.parse(at) - began} ms`}`,
-    };
-  });
   return html`
     <section class="stack">
       <p class="soft">Example incident</p>
@@ -103,17 +95,15 @@ function exampleIncident(): Html {
           duration_ms: 0,
         })}
       </h2>
-      ${notice(
-        'down',
-        verdictSentence(
-          { scope: 'some_continents', layer: 'http' },
-          exampleChecks[0]?.phases ?? null,
-        ),
-        'Status 503, expected 2xx. Detected from Frankfurt, confirmed from Virginia 184 ms later.',
-      )}
-      <div class="card">
-        ${worldMap(points, points.map(({ label, below }) => `${label} ${below}`).join('; '))}
-      </div>
+      ${outage({
+        layer: 'http',
+        cause: 'Status 503, expected 2xx',
+        sides: null,
+        open: true,
+        confirmed: true,
+        phases: exampleChecks[0]?.phases ?? null,
+        witnesses: witnessesOf(exampleChecks, new Date(began).toISOString()),
+      })}
       ${evidenceMatrix(exampleChecks, timesIn('UTC', began))}
     </section>
   `;

@@ -315,11 +315,7 @@ function muted({ id, name, muted: mute }: Row, { request, mayChange }: Shown): P
 }
 
 /** The line below the name: the cause, otherwise the target. */
-function detail({ status, cause, seen_from, target, type }: Row): string {
-  if (status === 'verifying')
-    return seen_from === null || type === 'heartbeat'
-      ? (cause ?? target)
-      : `Detected from ${seen_from} only${cause === null ? '' : `: ${cause}`}`;
+function detail({ cause, target, type }: Row): string {
   if (cause !== null) return cause;
   return type === 'heartbeat' ? `Heartbeat${target === '' ? '' : `, ${target}`}` : target;
 }
