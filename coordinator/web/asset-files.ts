@@ -8,9 +8,9 @@ import { bundle } from '../../shared/base/bundler.ts';
  */
 const folder = join(import.meta.dirname, 'assets');
 
-/** Drawings that parts of pages refer to by file name. */
-export function drawingNames(): readonly string[] {
-  return readdirSync(folder).filter((file) => file.endsWith('.svg'));
+/** Drawings and fonts that parts of pages refer to by file name. */
+export function plainNames(): readonly string[] {
+  return readdirSync(folder).filter((file) => /\.(svg|woff2)$/.test(file));
 }
 
 /** A file of `assets`. */

@@ -13,7 +13,7 @@ import {
 import { migrationNames, migrationText } from '../../coordinator/database/migration-files.ts';
 import { pageNames, pageText } from '../../coordinator/documentation/page-files.ts';
 import { styleText } from '../../coordinator/status-pages/public/style.ts';
-import { builtFiles, drawingNames, fileBytes } from '../../coordinator/web/asset-files.ts';
+import { builtFiles, fileBytes, plainNames } from '../../coordinator/web/asset-files.ts';
 import { version } from '../../shared/base/process.ts';
 
 /**
@@ -120,7 +120,7 @@ async function inPlaces(): Promise<ReadonlyMap<string, string>> {
   );
   const pages = Object.fromEntries(pageNames().map((name) => [name, pageText(name)]));
   const built = (await builtFiles()).map(([name, bytes]) => [name, base64(bytes)] as const);
-  const files = Object.fromEntries(drawingNames().map((file) => [file, base64(fileBytes(file))]));
+  const files = Object.fromEntries(plainNames().map((file) => [file, base64(fileBytes(file))]));
   const downloads: Record<string, string> = {};
   const thread = await bundleImportThread();
   for (const name of downloadNames) downloads[name] = await bundleDownload(name);

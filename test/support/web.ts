@@ -517,6 +517,7 @@ export const publicIncident = (
   startedAt: pageNow - 6 * 60_000,
   resolvedAt: null,
   posts: [],
+  witnesses: [],
   ...more,
 });
 

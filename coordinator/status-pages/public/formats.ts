@@ -20,6 +20,7 @@ export type Formats = {
   readonly percent: (value: number) => string;
   readonly milliseconds: (value: number) => string;
   readonly list: (names: readonly string[]) => string;
+  readonly continent: (name: string) => string;
 };
 
 export function formatsOf(language: PageLanguage, zone: string, now: number): Formats {
@@ -60,12 +61,24 @@ export function formatsOf(language: PageLanguage, zone: string, now: number): Fo
     percent: (value) => kept.percent.format(Math.floor(Math.round(value * 10_000) / 100) / 10_000),
     milliseconds: (value) => kept.milliseconds.format(value),
     list: (names) => kept.list.format(names),
+    continent: (name) => kept.regions.of(regionCodes[name] ?? '') ?? name,
   };
 }
 
 function iso(at: number): string {
   return new Date(at).toISOString();
 }
+
+/** Of UN M49, which every language names. */
+const regionCodes: Readonly<Record<string, string>> = {
+  Africa: '002',
+  Antarctica: 'AQ',
+  Asia: '142',
+  Europe: '150',
+  'North America': '003',
+  Oceania: '009',
+  'South America': '005',
+};
 
 type LocaleFormats = {
   readonly [form in 'clock' | 'soon' | 'whole' | 'day' | 'shortDay' | 'month']: Intl.DateTimeFormat;
@@ -75,6 +88,7 @@ type LocaleFormats = {
   readonly milliseconds: Intl.NumberFormat;
   readonly list: Intl.ListFormat;
   readonly parts: Intl.ListFormat;
+  readonly regions: Intl.DisplayNames;
 };
 
 const made = new Map<string, LocaleFormats>();
@@ -124,6 +138,7 @@ function keptFor(language: PageLanguage, zone: string): LocaleFormats {
     }),
     list: new Intl.ListFormat(locale, { type: 'conjunction' }),
     parts: new Intl.ListFormat(locale, { type: 'unit', style: 'short' }),
+    regions: new Intl.DisplayNames(locale, { type: 'region' }),
   };
   made.set(`${language} ${zone}`, kept);
   return kept;

@@ -8,6 +8,7 @@ import {
   type PublicDay,
   type PublicPage,
   type PublicState,
+  verdictOf,
 } from './snapshot.ts';
 import type { Words } from './words/types.ts';
 import { wordsOf } from './words.ts';
@@ -283,7 +284,7 @@ export function framed(
       ${localTimes(root, page.zone)}
     `,
     body: html`
-      ${band(page.accent)}
+      ${band(page)}
       <header>${heading}<a class="button" href="#updates">${words.updates}</a></header>
       <main>
         ${
@@ -297,12 +298,18 @@ export function framed(
   });
 }
 
-/** The page's own colour, as a band: an SVG attribute needs no inline style. */
-function band(accent: string | null): Html | false {
+/**
+ * A band in the colour of what is wrong, otherwise in the page's own: an SVG attribute needs no
+ * inline style.
+ */
+function band(page: PublicPage): Html | false {
+  const { is } = verdictOf(page);
+  const isWell = is === 'up' || is === 'pending' || is === 'empty';
+  const fill = isWell ? page.accent : 'currentColor';
   return (
-    accent !== null &&
+    fill !== null &&
     html`
-    <svg class="band" aria-hidden="true"><rect width="100%" height="100%" fill="${accent}"/></svg>
+    <svg class="band v-${is}" aria-hidden="true"><rect width="100%" height="100%" fill="${fill}"/></svg>
   `
   );
 }

@@ -1,5 +1,6 @@
 import type { Queryable, Sql } from '../../database/connect.ts';
 import { ms } from '../../database/sql.ts';
+import { witnessesOf } from '../../incidents/writes.ts';
 import { monitorHistories } from '../../monitors/status-queries.ts';
 import type { Results } from '../../results/reading.ts';
 import type { AccountSecrets } from '../../secrets/account-secrets.ts';
@@ -40,6 +41,7 @@ export type PageIncident = {
     readonly at: number;
   }[];
   readonly postMortem: PublicIncident['postMortem'];
+  readonly witnesses: PublicIncident['witnesses'];
 };
 
 /**
@@ -63,7 +65,9 @@ export function pageIncidents(
       from status_page_posts p where p.incident_id = i.id and p.page_id = ${page}) as posts,
     (select json_build_object('text', t.text, 'at', ${ms(sql, 't.published_at')})
       from post_mortems t where t.incident_id = i.id and t.published_at is not null)
-      as "postMortem"
+      as "postMortem",
+    case when i.resolved_at is null then ${witnessesOf(sql, { isPublic: true })} else '[]' end
+      as witnesses
   from incidents i
   where i.organisation_id = ${organisation} and i.monitor_id = any(${[...monitors]}::uuid[])
     and i.confirmed_at is not null

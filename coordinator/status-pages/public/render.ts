@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
+import { fileBytes } from '../../web/asset-files.ts';
 import { type Html, html, safeUrl } from '../../web/html.ts';
+import { witnessLine } from '../../web/witnesses.ts';
 import type { PageLanguage } from '../model.ts';
 import {
   bars,
@@ -53,7 +55,7 @@ export function verdictBlock(view: View, only?: PublicIncident): Html {
       <div>
         <p class="sentence">${only?.title ?? sentenceOf(verdict, view)}</p>
         ${since !== undefined && html`<p>${since}</p>`}
-        ${only !== undefined && html`${affected(only, view)}${postList(only, view)}`}
+        ${only !== undefined && html`${seen(only, view)}${affected(only, view)}${postList(only, view)}`}
       </div>
     </section>
   `;
@@ -62,6 +64,23 @@ export function verdictBlock(view: View, only?: PublicIncident): Html {
 function sinceFor(at: number, { words, formats, page }: View): Html {
   return around(formats.moment(at), (text) =>
     words.sinceFor(text, formats.duration(page.now - at)),
+  );
+}
+
+/** The continents that see what is open, as members see them. */
+function seen({ witnesses }: PublicIncident, { words, formats }: View): Html | false {
+  return (
+    witnesses.length > 0 &&
+    html`
+      <div class="outage-seen">
+        ${witnessLine(witnesses, {
+          words: words.witnesses,
+          placeOf: formats.continent,
+          laterOf: (ms) => (ms < 10_000 ? formats.milliseconds(ms) : formats.duration(ms)),
+          symbolOf: (symbol) => stateShape(symbol === 'unknown' ? 'pending' : symbol),
+        })}
+      </div>
+    `
   );
 }
 
@@ -123,6 +142,7 @@ export function incidentBlock(incident: PublicIncident, view: View, level: 2 | 3
     >
       ${level === 2 ? html`<h2>${title}</h2>` : html`<h3>${title}</h3>`}
       <p class="soft">${span}</p>
+      ${seen(incident, view)}
       ${affected(incident, view)}
       ${postList(incident, view)}
       ${
@@ -459,17 +479,29 @@ export function measuredPage(view: View, style: string): string {
   });
 }
 
-// White space in it has no meaning.
-const text = styleText()
-  .replaceAll(/\s+/g, ' ')
-  .replaceAll(/ ?([{};:,]) /g, '$1');
-
-/** The name contains a digest of the content, so the file can be cached for ever. */
-export const styleName = `style-${createHash('sha256').update(text).digest('base64url').slice(0, 10)}.css`;
-
-let made: Body | undefined;
-
-export function styleBody(): Body {
-  made ??= bodyOf(text);
-  return made;
+/** In a name it lets the file be cached for ever. */
+function digestOf(content: string | Uint8Array): string {
+  return createHash('sha256').update(content).digest('base64url').slice(0, 10);
 }
+
+const font = fileBytes('inter-basic.woff2');
+export const fontName = `inter-${digestOf(font)}.woff2`;
+
+// White space in it has no meaning.
+const text =
+  `@font-face{font-family:Inter;font-weight:400 700;font-display:swap;src:url(${fontName})}${styleText()}`
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(/ ?([{};:,]) /g, '$1');
+
+export const styleName = `style-${digestOf(text)}.css`;
+
+const made = new Map<string, Body>();
+
+function madeOnce(name: string, content: string | Uint8Array): Body {
+  const body = made.get(name) ?? bodyOf(content);
+  made.set(name, body);
+  return body;
+}
+
+export const styleBody = (): Body => madeOnce(styleName, text);
+export const fontBody = (): Body => madeOnce(fontName, font);

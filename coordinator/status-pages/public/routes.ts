@@ -9,7 +9,7 @@ import { awayPage, gonePage, type LockedWhy, lockedPage } from './forms.ts';
 import { viewOf } from './frame.ts';
 import { scriptBody, scriptName } from './local-times.ts';
 import type { CachedValue, Publishing, ReadPage } from './publishing.ts';
-import { styleBody, styleName } from './render.ts';
+import { fontBody, fontName, styleBody, styleName } from './render.ts';
 import { type Body, bodyOf, type Here, hostOf, type Params, send, slugOf } from './sending.ts';
 import { originOf } from './snapshot.ts';
 import { type Face, subscribingRoutes } from './subscribe.ts';
@@ -332,30 +332,23 @@ export function statusRoutes(
   );
 
   // Belongs to no page: documents that say that there is none use the style, too.
-  app.get<{ Params: Params }>(
-    `/status/:slug/${styleName}`,
-    { exposeHeadRoute: true },
-    async (request, reply) =>
-      send(request, reply, {
-        kind: 'data',
-        type: 'text/css; charset=utf-8',
-        body: styleBody(),
-        isPublic: true,
-        headers: { 'cache-control': 'public, max-age=31536000, immutable' },
-      }),
-  );
-  app.get<{ Params: Params }>(
-    `/status/:slug/${scriptName}`,
-    { exposeHeadRoute: true },
-    async (request, reply) =>
-      send(request, reply, {
-        kind: 'data',
-        type: 'text/javascript; charset=utf-8',
-        body: scriptBody(),
-        isPublic: true,
-        headers: { 'cache-control': 'public, max-age=31536000, immutable' },
-      }),
-  );
+  for (const [name, type, body] of [
+    [styleName, 'text/css; charset=utf-8', styleBody],
+    [scriptName, 'text/javascript; charset=utf-8', scriptBody],
+    [fontName, 'font/woff2', fontBody],
+  ] as const)
+    app.get<{ Params: Params }>(
+      `/status/:slug/${name}`,
+      { exposeHeadRoute: true },
+      async (request, reply) =>
+        send(request, reply, {
+          kind: 'data',
+          type,
+          body: body(),
+          isPublic: true,
+          headers: { 'cache-control': 'public, max-age=31536000, immutable' },
+        }),
+    );
   // The account's own "not found" page is not for readers who came by a page's domain.
   app.get('/status/:slug/*', { exposeHeadRoute: true }, async (request, reply) =>
     gone(request, reply),

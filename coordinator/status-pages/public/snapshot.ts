@@ -1,5 +1,6 @@
 import { impacts } from '../../../shared/api/status-page-reports.ts';
 import { type Interval, length, subtract, union } from '../../../shared/base/time.ts';
+import type { Witness } from '../../../shared/checks/result.ts';
 import { type Stretch, windowOf } from '../../core/uptime.ts';
 import { instantsIn, localOf } from '../../maintenance/zones.ts';
 import {
@@ -80,6 +81,8 @@ export type PublicIncident = {
   readonly startedAt: number;
   readonly resolvedAt: number | null;
   readonly posts: readonly PublicPost[];
+  /** The continents that see one that is open. */
+  readonly witnesses: readonly Witness[];
   /** Once it is published. */
   readonly postMortem?: Omit<PublicPost, 'kind'> | null | undefined;
 };
@@ -322,6 +325,7 @@ export type ConfirmedIncident = {
   readonly resolvedAt: number | null;
   readonly posts: PublicIncident['posts'];
   readonly postMortem?: PublicIncident['postMortem'];
+  readonly witnesses: PublicIncident['witnesses'];
 };
 
 type IncidentNames = Pick<Figures, 'publicIds' | 'now'> & {
@@ -389,6 +393,7 @@ export function publicReports(
       monitors: shown.map(({ row }) => row),
       names: shown.map(({ name }) => name),
       impacts: shown.map(({ impact }) => impact),
+      witnesses: [],
     };
   });
 }

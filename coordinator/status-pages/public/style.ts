@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The style of public pages, read from this folder; the single-file coordinator contains it. */
+/** The style of public pages, with what they share with those of members; the single-file coordinator contains it. */
 export function styleText(): string {
-  return readFileSync(join(import.meta.dirname, 'style.css'), 'utf8');
+  return ['style.css', '../../web/assets/style/witnesses.css']
+    .map((file) => readFileSync(join(import.meta.dirname, file), 'utf8'))
+    .join('');
 }

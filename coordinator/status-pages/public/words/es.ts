@@ -29,6 +29,12 @@ export const spanish: Words = {
     paused: 'En pausa',
     pending: 'Todavía sin datos',
   },
+  witnesses: {
+    fail: 'sin servicio',
+    agrees: 'lo confirma',
+    ok: 'en servicio',
+    unknown: 'sin resultado',
+  },
   slow: 'Respuestas lentas',
   dayCounts: {
     down: (count) => `una caída en ${days(count)}`,

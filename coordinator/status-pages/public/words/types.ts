@@ -1,3 +1,4 @@
+import type { WitnessWords } from '../../../web/witnesses.ts';
 import type { Impact, PostKind, UpdateKind } from '../../model.ts';
 import type { DayState, PercentDays, PublicState } from '../snapshot.ts';
 
@@ -17,6 +18,8 @@ export type Words = {
   readonly sinceFor: (at: string, duration: string) => string;
   readonly until: (at: string) => string;
   readonly states: Readonly<Record<PublicState, string>>;
+  /** What a continent sees, after its name. */
+  readonly witnesses: WitnessWords;
   /** Of a service that is up. */
   readonly slow: string;
   /** Of a day in the bars: `2 days with an outage`. */

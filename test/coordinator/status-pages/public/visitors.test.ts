@@ -282,7 +282,7 @@ describe('visitors', () => {
       await page('headers');
       const { headers } = await web.get('/status/headers');
       expect(headers.get('content-security-policy')).toBe(
-        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+        "default-src 'none'; style-src 'self'; font-src 'self'; script-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
       );
       expect(headers.get('x-robots-tag')).toBeNull();
       const embed = (await web.get('/embed/headers')).headers;
@@ -297,7 +297,12 @@ describe('visitors', () => {
         'text/javascript; charset=utf-8',
       );
       const style = /href="([^"]*\.css)"/.exec(await web.text('/status/headers'))?.[1] ?? '';
-      expect((await web.get(style)).headers.get('content-type')).toBe('text/css; charset=utf-8');
+      const { headers: sent, text: rules } = await web.get(style);
+      expect(sent.get('content-type')).toBe('text/css; charset=utf-8');
+      const font = /src:url\(([^)]+)\)/.exec(rules)?.[1] ?? '';
+      expect((await web.get(style.replace(/[^/]+$/, font))).headers.get('content-type')).toBe(
+        'font/woff2',
+      );
     });
 
     test('is not found when it is disabled, exactly like an unknown one', async () => {
