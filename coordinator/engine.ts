@@ -5,6 +5,7 @@ import {
   type Starts,
   type Supervisor,
 } from '../shared/actor/supervisor.ts';
+import { newId } from '../shared/base/crypto.ts';
 import type { Log } from '../shared/base/log.ts';
 import type { Clock } from '../shared/base/time.ts';
 import type { Bus } from '../shared/bus/nats.ts';
@@ -16,7 +17,6 @@ import { createDigestCheck } from './assignments/digests.ts';
 import { createAssignments, createTombstones } from './assignments/publishing.ts';
 import { createTestRuns, type TestRuns } from './assignments/test-runs.ts';
 import { createUnassignable } from './assignments/uncheckable.ts';
-import { createCauseFinder } from './causes/finder.ts';
 import { type Sql, timeOf } from './database/connect.ts';
 import { listenTo } from './database/listen.ts';
 import { outboxChannel } from './database/outbox.ts';
@@ -55,7 +55,7 @@ import {
   oldestKept,
   type RetentionDays,
 } from './housekeeping/jobs.ts';
-import type { Notifier } from './notifications/notifier.ts';
+import type { Notifier, NotifierDependencies } from './notifications/notifier.ts';
 import { startAlerter } from './notifications/release.ts';
 import type { DocumentReader, TextRecords } from './outbound/documents.ts';
 import { createAnnouncements } from './probes/announcements.ts';
@@ -156,12 +156,12 @@ export type EngineOptions = {
   readonly readRegistry: DocumentReader['read'];
   /** Where IANA's list of registries is; undefined: it is never read. */
   readonly registryListUrl: string | undefined;
-  readonly startNotifier: (every: {
-    readonly supervisor: Starts<'notifier' | 'fallback'>;
-    readonly everyMs: number;
-    readonly fallbackMs: number;
-    readonly figures: Figures;
-  }) => Notifier;
+  readonly startNotifier: (
+    parts: Pick<NotifierDependencies, 'everyMs' | 'fallbackMs' | 'isLeader' | 'ask'> & {
+      readonly supervisor: Starts<'notifier' | 'fallback' | 'causes'>;
+      readonly figures: Figures;
+    },
+  ) => Notifier;
   /** Receives counts as things happen. */
   readonly figures: Figures;
   readonly renew: (probe: ProbeRow, key: string) => string;
@@ -325,7 +325,7 @@ async function startPartitions(parts: WithNetwork) {
     supervisor.part('leases', partitions.close);
     supervisor.ticker('watchdog', { everyMs: timing.watchdogMs, tick: watchdog.tick });
   };
-  return { trust, prepared, partitions, watchdog, supervise };
+  return { trust, prepared, partitions, watchdog, supervise, requestRechecks: rechecks.ask };
 }
 
 type WithWork = WithNetwork & Awaited<ReturnType<typeof startPartitions>>;
@@ -505,12 +505,16 @@ function tickForProbes(parts: All): void {
 
 /** From a held alert to an accepted message. */
 async function startAlerts(parts: WithWork): Promise<void> {
-  const { supervisor, timing, figures, partitions } = parts;
+  const { supervisor, timing, figures, partitions, isLeader } = parts;
   const { alertTickMs: everyMs, refreshMs: fallbackMs } = timing;
-  const notifier = parts.startNotifier({ supervisor, everyMs, fallbackMs, figures });
+  const ask = (monitors: readonly string[]): void =>
+    parts.requestRechecks(
+      monitors.map((monitor) => ({ monitor, look: newId(), places: 'all', when: 'now' })),
+    );
+  const every = { everyMs, fallbackMs };
+  const notifier = parts.startNotifier({ supervisor, ...every, figures, isLeader, ask });
   supervisor.part('notifier', notifier.close);
   await startAlerter({ ...parts, everyMs, known: partitions.known, notify: notifier.hurry });
-  supervisor.ticker('causes', { everyMs, tick: createCauseFinder(parts).tick });
 }
 
 function tickForOperators(parts: All): void {

@@ -1,70 +1,188 @@
 import { newId } from '../../shared/base/crypto.ts';
 import type { Clock } from '../../shared/base/time.ts';
-import { decideCauses, leastMembers } from '../core/causes.ts';
-import type { Sql } from '../database/connect.ts';
+import {
+  findCauses,
+  keepCauses,
+  leastMembers,
+  mayShareCause,
+  suspectCauses,
+} from '../core/causes.ts';
+import type { Queryable, Sql } from '../database/connect.ts';
 import { inTransaction } from '../database/sql.ts';
 import {
+  endMemberships,
   failingMonitors,
-  knownCauses,
-  organisationsToJudge,
+  insertCauses,
+  insertMembers,
+  lockForJudging,
+  openCauses,
+  organisationsToReview,
   passingMonitors,
-  writeCauses,
 } from './queries.ts';
 import { failingOf, passingOf } from './shares.ts';
 
 /**
- * Finds the common causes of outages, one organisation after the other (rules 48 to 50). The leader
- * does it. What it found is in the database; it keeps only when it judged, so that outages that last
- * cost nothing.
+ * Finds the common causes of outages (rules 48 to 51). What it found is in the database. It keeps
+ * only whom it asked and when it judged: without that, a cause is found somewhat later.
  */
-export function createCauseFinder({ sql, clock, isLeader }: Dependencies) {
-  let judged = new Map<string, Judged>();
-  const judge = async (organisation: string): Promise<void> => {
+export type CauseFinder = {
+  /**
+   * Judges the outages of these organisations that have no cause yet, in the transaction in which
+   * they are to be told. Returns those that may have one, which it tries to find out.
+   */
+  readonly judge: (
+    transaction: Queryable,
+    organisations: readonly string[],
+  ) => Promise<ReadonlySet<string>>;
+  /** On the leader: judges again while what passes is heard of, and who leaves or has ended. */
+  readonly tick: () => Promise<void>;
+};
+
+export function createCauseFinder({
+  sql,
+  clock,
+  isLeader,
+  ask,
+  onReviewed,
+}: Dependencies): CauseFinder {
+  const asked = new Map<string, number>();
+  const resting = new Map<string, number>();
+  let reviewed = new Map<string, Reviewed>();
+
+  const judge: CauseFinder['judge'] = async (transaction, organisations) => {
     const now = clock.now();
-    const [known, failing, passing] = await Promise.all([
-      knownCauses(sql, organisation),
-      failingMonitors(sql, organisation),
-      passingMonitors(sql, organisation),
-    ]);
-    const { kept, found } = decideCauses(
-      known,
-      failing.map(failingOf),
-      passing.map((one) => passingOf(one, now)),
+    forget(asked, now - askedMs);
+    forget(resting, now);
+    const ids = organisations.filter((id) => !resting.has(id));
+    if (ids.length === 0) return new Set();
+    await lockForJudging(transaction, ids);
+    const known = await openCauses(transaction, ids, { withMembers: false });
+    const which = { which: 'unexplained', limit: mostJudged } as const;
+    const failing = await failingMonitors(transaction, ids, which);
+    const each = ids.map((id) => {
+      const own = failing
+        .filter(({ organisation }) => organisation === id)
+        .map((one) => failingOf(one, asked.has(one.monitor)));
+      return {
+        id,
+        ...keepCauses(
+          known.filter(({ organisation }) => organisation === id),
+          own,
+        ),
+      };
+    });
+    const open = each.filter(({ left }) => mayShareCause(left));
+    const passing =
+      open.length === 0
+        ? []
+        : await passingMonitors(
+            transaction,
+            open.map(({ id }) => id),
+          );
+    const judged = open.map(({ id, left }) => {
+      const around = passing
+        .filter(({ organisation }) => organisation === id)
+        .map((one) => passingOf(one, asked.has(one.monitor), now));
+      const found = findCauses(left, around);
+      const members = new Set(found.flatMap(({ members: all }) => all));
+      const rest = left.filter(({ incident }) => !members.has(incident));
+      return { id, found, ...suspectCauses(rest, around) };
+    });
+    await insertMembers(
+      transaction,
+      each.flatMap(({ kept }) =>
+        kept.flatMap(({ id: cause, members }) => members.map((incident) => ({ cause, incident }))),
+      ),
     );
-    const write = { organisation, now, kept, found: found.map((one) => ({ ...one, id: newId() })) };
-    if (known.length + found.length > 0)
-      await inTransaction(sql, (transaction) => writeCauses(transaction, write));
+    const found = judged.flatMap(({ id: organisation, found: all }) =>
+      all.map((one) => ({ ...one, id: newId(), organisation })),
+    );
+    await insertCauses(transaction, found, now);
+    const toAsk = judged
+      .flatMap((one) => one.toAsk.map(({ monitor }) => monitor))
+      .filter((monitor) => !asked.has(monitor));
+    for (const monitor of toAsk) asked.set(monitor, now);
+    if (toAsk.length > 0) ask(toAsk);
+    // One with very many outages is not judged all the time.
+    const end = clock.now();
+    for (const { id } of open)
+      if (end - now > longMs) resting.set(id, end + restPart * (end - now));
+    return new Set(judged.flatMap(({ incidents }) => [...incidents]));
   };
+
+  const review = (organisation: string): Promise<void> =>
+    inTransaction(sql, async (transaction) => {
+      await lockForJudging(transaction, [organisation]);
+      const known = await openCauses(transaction, [organisation], { withMembers: true });
+      if (known.length > 0) {
+        const which = { which: 'all', limit: null } as const;
+        const failing = await failingMonitors(transaction, [organisation], which);
+        const { kept } = keepCauses(
+          known,
+          failing.map((one) => failingOf(one, false)),
+        );
+        await endMemberships(transaction, organisation, kept, clock.now());
+      }
+      await judge(transaction, [organisation]);
+      await onReviewed(transaction, [organisation], clock.now());
+    });
+
   return {
-    tick: async (): Promise<void> => {
+    judge,
+    tick: async () => {
       if (!isLeader()) return;
-      const organisations = await organisationsToJudge(sql, leastMembers);
-      judged = new Map(
+      const organisations = await organisationsToReview(sql, leastMembers);
+      reviewed = new Map(
         organisations.flatMap(({ id }) => {
-          const known = judged.get(id);
+          const known = reviewed.get(id);
           return known ? [[id, known]] : [];
         }),
       );
       for (const { id, standing } of organisations) {
-        const [last, now] = [judged.get(id), clock.now()];
+        const [last, now] = [reviewed.get(id), clock.now()];
         const isChanged = last?.standing !== standing;
         const since = isChanged ? now : last.since;
+        if (now < (last?.not_before ?? 0)) continue;
         if (!isChanged && (now - since > settledMs || now - last.at < againMs)) continue;
-        await judge(id);
-        judged.set(id, { standing, since, at: now });
+        await review(id);
+        const end = clock.now();
+        reviewed.set(id, { standing, since, at: now, not_before: end + restPart * (end - now) });
       }
     },
   };
 }
 
-type Judged = { readonly standing: string; readonly since: number; readonly at: number };
+function forget(times: Map<string, number>, before: number): void {
+  for (const [id, at] of times) if (at <= before) times.delete(id);
+}
+
+type Reviewed = {
+  readonly standing: string;
+  readonly since: number;
+  readonly at: number;
+  readonly not_before: number;
+};
 
 /** What passes is heard of by and by: for so long, and so often, it is judged though nothing else changed. */
 const settledMs = 600_000;
 const againMs = 5_000;
+/** Who was asked is not asked again so soon. */
+const askedMs = 60_000;
+/** What takes longer is not done again for ten times as long. */
+const longMs = 100;
+const restPart = 10;
+const mostJudged = 1_000;
 
 type Dependencies = {
   readonly sql: Sql;
   readonly clock: Clock;
   readonly isLeader: () => boolean;
+  /** Has these monitors checked now, wherever they are checked. */
+  readonly ask: (monitors: readonly string[]) => void;
+  /** Called in the transaction that reviewed the causes of organisations. */
+  readonly onReviewed: (
+    transaction: Queryable,
+    organisations: readonly string[],
+    now: number,
+  ) => Promise<void>;
 };

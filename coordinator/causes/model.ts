@@ -35,17 +35,26 @@ export function causeName(row: Pick<CauseRow, 'kind' | 'value' | 'place_name'>):
 
 /** Why it is the cause: who shares it and fails, who shares it and passes, and how others do. */
 export function explanationOf(row: CauseRow): string {
-  const { kind, ended_at, incidents, passing, others_failing, others } = row;
-  const all = incidents + passing;
-  const who = `${passing === 0 ? 'All' : `${incidents} of the`} ${all} monitors`;
-  const beside =
-    others === 0
-      ? ''
-      : others_failing === 0
-        ? `, and none of the ${others} others`
-        : `, and ${others_failing} of the ${others} others`;
+  const { incidents, passing, ended_at } = row;
+  const who = `${passing === 0 ? 'All' : `${incidents} of the`} ${incidents + passing} monitors`;
   const fail = ended_at === null ? 'fail' : 'failed';
-  return `${who} ${words[kind][1]} ${valueText(row)} ${fail}${beside}.`;
+  return `${who} ${sharedText(row)} ${fail}${othersText(row)}.`;
+}
+
+/** The same behind "30 monitors are down:". */
+export function reasonOf(row: CauseRow): string {
+  const { incidents, passing } = row;
+  const who = passing === 0 ? `all ${incidents}` : `${incidents} of the ${incidents + passing}`;
+  return `${who} ${sharedText(row)}${othersText(row)}`;
+}
+
+function sharedText(row: CauseRow): string {
+  return `${words[row.kind][1]} ${valueText(row)}`;
+}
+
+function othersText({ others_failing, others }: CauseRow): string {
+  if (others === 0) return '';
+  return `, and ${others_failing === 0 ? 'none' : others_failing} of the ${others} others`;
 }
 
 const shownFingerprint = 23;

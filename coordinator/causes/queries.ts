@@ -10,7 +10,7 @@ import type { FailingMonitor, PassingMonitor, SeenFailure } from './shares.ts';
  * The organisations in which several monitors are down, or were of one cause. `standing` changes
  * with each outage that is confirmed or ends.
  */
-export function organisationsToJudge(
+export function organisationsToReview(
   sql: Queryable,
   least: number,
 ): Promise<{ id: string; standing: string }[]> {
@@ -24,19 +24,44 @@ export function organisationsToJudge(
       union select organisation_id from causes where ended_at is null) o`;
 }
 
-/** The confirmed outages of an organisation that go on, and what their failing checks saw. */
+/** Whether several outages go on in the organisation of alert `a`, or a cause does. */
+export function isToJudge(sql: Queryable) {
+  return sql`(exists (select from causes c
+      where c.organisation_id = a.organisation_id and c.ended_at is null)
+    or (select count(*) from (select from incidents i where i.organisation_id = a.organisation_id
+      and i.resolved_at is null and i.confirmed_at is not null limit 2) two) = 2)`;
+}
+
+/** No two coordinators judge an organisation at once. In a transaction. */
+export async function lockForJudging(
+  sql: Queryable,
+  organisations: readonly string[],
+): Promise<void> {
+  await sql`select id from organisations where id = any(${organisations}::uuid[])
+    order by id for no key update`;
+}
+
+/**
+ * The confirmed outages of these organisations that go on, and what their failing checks saw: all,
+ * or the newest that have no known cause.
+ */
 export async function failingMonitors(
   sql: Queryable,
-  organisation: string,
+  organisations: readonly string[],
+  { which, limit }: { readonly which: 'all' | 'unexplained'; readonly limit: number | null },
 ): Promise<FailingMonitor[]> {
   const rows = await sql<(Omit<FailingMonitor, 'seen'> & { seen: unknown[] })[]>`
-    select i.id as incident, i.started_at, i.cause, ${settingsColumns(sql)},
+    select m.organisation_id as organisation, i.id as incident, i.started_at, i.cause,
+      ${settingsColumns(sql)},
       (select coalesce(json_agg(${seenColumns(sql)} order by e.part desc), '[]') from incident_evidence e
         where e.incident_id = i.id and e.part in ('seen', 'confirmed')) as seen
-    from incidents i join monitors m on m.id = i.monitor_id
-    where i.organisation_id = ${organisation} and i.resolved_at is null
-      and i.confirmed_at is not null and i.cause is not null and m.type <> 'heartbeat'
-    order by i.key`;
+    from unnest(${organisations}::uuid[]) o cross join lateral (
+      select * from incidents n where n.organisation_id = o and n.resolved_at is null
+        and n.confirmed_at is not null and n.cause is not null
+        ${which === 'all' ? sql`` : sql`and not exists (select from cause_members c where c.incident_id = n.id)`}
+      order by n.key desc limit ${limit}::bigint) i
+    join monitors m on m.id = i.monitor_id
+    where m.type <> 'heartbeat' order by i.key`;
   return rows.map((row) => ({ ...row, seen: row.seen.map((one) => seenFailure.parse(one)) }));
 }
 
@@ -53,23 +78,24 @@ const seenFailure: z.ZodType<SeenFailure> = z.object({
   hops: z.number().catch(1),
 });
 
-/** The monitors of an organisation that pass. */
-export async function passingMonitors(
+/** The monitors of these organisations that pass. */
+export function passingMonitors(
   sql: Queryable,
-  organisation: string,
+  organisations: readonly string[],
 ): Promise<PassingMonitor[]> {
   return sql<PassingMonitor[]>`
-    select ${settingsColumns(sql)}, coalesce(s.addresses, '{}') as addresses, s.server, s.redirect,
+    select m.organisation_id as organisation, ${settingsColumns(sql)}, coalesce(s.addresses, '{}') as addresses, s.server, s.redirect,
       c.fingerprint, c.issuer
     from monitor_status t join monitors m on m.id = t.monitor_id
       left join served s on s.monitor_id = m.id
       left join certificates c on c.monitor_id = m.id
-    where t.organisation_id = ${organisation} and t.status = 'up' and m.type <> 'heartbeat'`;
+    where t.organisation_id = any(${organisations}::uuid[]) and t.status = 'up'
+      and m.type <> 'heartbeat' order by m.key`;
 }
 
 /** Of monitor `m`. */
 function settingsColumns(sql: Queryable) {
-  return sql`m.type, m.target, m.interval_s,
+  return sql`m.id as monitor, m.type, m.target, m.interval_s,
     case when m.type = 'dns' then m.config ->> 'resolver' end as resolver,
     coalesce(m.config ->> 'probe', case when cardinality(m.places) = 1
       then (select l.id::text from places l where l.organisation_id = m.organisation_id
@@ -88,61 +114,92 @@ function seenColumns(sql: Queryable) {
     'hops', jsonb_path_query_first(e.evidence, 'lax $.redirects.size()'))`;
 }
 
-/** The causes of an organisation that have not ended, with the incidents that are still open. */
-export async function knownCauses(sql: Queryable, organisation: string): Promise<KnownCause[]> {
-  const rows = await sql<(Omit<KnownCause, 'kind'> & { kind: string })[]>`
-    select c.id, c.kind, c.value, c.began_at, array(
-      select n.incident_id from cause_members n join incidents i on i.id = n.incident_id
-      where n.cause_id = c.id and i.resolved_at is null) as members
-    from causes c where c.organisation_id = ${organisation} and c.ended_at is null`;
+export type OpenCause = KnownCause & { readonly organisation: string };
+
+/** The causes of these organisations that have not ended. */
+export async function openCauses(
+  sql: Queryable,
+  organisations: readonly string[],
+  { withMembers }: { readonly withMembers: boolean },
+): Promise<OpenCause[]> {
+  const rows = await sql<(Omit<OpenCause, 'kind'> & { kind: string })[]>`
+    select c.organisation_id as organisation, c.id, c.kind, c.value, c.began_at, c.manners,
+      ${
+        withMembers
+          ? sql`array(select n.incident_id from cause_members n join incidents i on i.id = n.incident_id
+              where n.cause_id = c.id and i.resolved_at is null)`
+          : sql`'{}'::uuid[]`
+      } as members
+    from causes c where c.organisation_id = any(${organisations}::uuid[]) and c.ended_at is null
+    order by c.key`;
   return rows.flatMap(({ kind, ...row }) => (isShareKind(kind) ? [{ ...row, kind }] : []));
 }
 
-export type CauseWrite = {
-  readonly organisation: string;
-  readonly now: number;
-  readonly found: readonly (FoundCause & { readonly id: string })[];
-  readonly kept: readonly KeptCause[];
-};
+export type NewCause = FoundCause & { readonly id: string; readonly organisation: string };
+type Member = { readonly cause: string; readonly incident: string };
 
-/** In a transaction. Another coordinator may have found the same meanwhile: then its row counts. */
-export async function writeCauses(
+/** In a transaction. A cause that another coordinator found meanwhile keeps its own row. */
+export async function insertCauses(
   sql: Queryable,
-  { organisation, now, found, kept }: CauseWrite,
+  found: readonly NewCause[],
+  now: number,
 ): Promise<void> {
-  const at = isoText(now);
-  const rows = found.map(({ id, kind, value, began_at, passing, others }) => ({
-    ...{ id, kind, value, passing, began_at: isoText(began_at) },
-    ...{ others: others.all, others_failing: others.failing },
+  if (found.length === 0) return;
+  const rows = found.map(({ others, members, began_at, ...rest }) => ({
+    ...{ ...rest, began_at: isoText(began_at), others: others.all, others_failing: others.failing },
   }));
   const written = await sql<{ id: string }[]>`
-    insert into causes (id, organisation_id, kind, value, began_at, found_at, passing,
+    insert into causes (id, organisation_id, kind, value, manners, began_at, found_at, passing,
       others_failing, others)
-    select c.id, ${organisation}, c.kind, c.value, c.began_at, ${at}::timestamptz, c.passing,
-      c.others_failing, c.others
-    from json_to_recordset(${jsonText(rows)}::text::json) as c (id uuid, kind text, value text,
-      began_at timestamptz, passing int, others_failing int, others int)
+    select c.id, c.organisation, c.kind, c.value, c.manners, c.began_at,
+      ${isoText(now)}::timestamptz, c.passing, c.others_failing, c.others
+    from json_to_recordset(${jsonText(rows)}::text::json) as c (id uuid, organisation uuid,
+      kind text, value text, manners text[], began_at timestamptz, passing int,
+      others_failing int, others int)
     on conflict (organisation_id, kind, value) where ended_at is null do nothing
     returning id`;
   const own = new Set(written.map(({ id }) => id));
-  const members = [...kept, ...found.filter(({ id }) => own.has(id))].flatMap(
-    ({ id, members: incidents }) => incidents.map((incident) => ({ cause: id, incident })),
+  const members = found
+    .filter(({ id }) => own.has(id))
+    .flatMap(({ id: cause, members: all }) => all.map((incident) => ({ cause, incident })));
+  await insertMembers(sql, members);
+}
+
+export async function insertMembers(sql: Queryable, members: readonly Member[]): Promise<void> {
+  if (members.length === 0) return;
+  await sql`
+    insert into cause_members (incident_id, cause_id, organisation_id)
+    select i.id, c.id, c.organisation_id
+    from json_to_recordset(${jsonText([...members])}::text::json) as m (cause uuid, incident uuid)
+      join causes c on c.id = m.cause
+      join incidents i on i.id = m.incident and i.organisation_id = c.organisation_id
+    order by i.id
+    on conflict (incident_id) do nothing`;
+}
+
+/**
+ * Of a cause with these open members: who else is open has left it, and one without members has
+ * ended.
+ */
+export async function endMemberships(
+  sql: Queryable,
+  organisation: string,
+  kept: readonly KeptCause[],
+  now: number,
+): Promise<void> {
+  const members = kept.flatMap(({ id: cause, members: all }) =>
+    all.map((incident) => ({ cause, incident })),
   );
   await sql`
     delete from cause_members n using incidents i
     where n.organisation_id = ${organisation} and i.id = n.incident_id and i.resolved_at is null
+      and n.cause_id = any(${kept.map(({ id }) => id)}::uuid[])
       and not exists (select 1 from json_to_recordset(${jsonText(members)}::text::json)
         as m (cause uuid, incident uuid) where m.incident = n.incident_id and m.cause = n.cause_id)`;
+  const over = kept.filter(({ members: all }) => all.length === 0).map(({ id }) => id);
   await sql`
-    insert into cause_members (incident_id, cause_id, organisation_id)
-    select i.id, m.cause, ${organisation}
-    from json_to_recordset(${jsonText(members)}::text::json) as m (cause uuid, incident uuid)
-      join incidents i on i.id = m.incident and i.organisation_id = ${organisation}
-    on conflict (incident_id) do nothing`;
-  const ended = kept.filter(({ members: left }) => left.length === 0).map(({ id }) => id);
-  await sql`
-    update causes set ended_at = ${at}::timestamptz
-    where organisation_id = ${organisation} and id = any(${ended}::uuid[]) and ended_at is null`;
+    update causes set ended_at = ${isoText(now)}::timestamptz
+    where organisation_id = ${organisation} and id = any(${over}::uuid[]) and ended_at is null`;
 }
 
 export function causePage(
@@ -168,6 +225,14 @@ export async function causeById(
     select ${causeColumns(sql)} from causes c
     where c.organisation_id = ${organisation} and c.id = ${id}`;
   return row;
+}
+
+/** What messages say of these causes; `last_end`: when a member last came back. */
+export function causesToTell(sql: Queryable, ids: readonly string[]) {
+  return sql<(CauseRow & { readonly last_end: number | null })[]>`
+    select ${causeColumns(sql)}, (select max(i.resolved_at) from cause_members n
+      join incidents i on i.id = n.incident_id where n.cause_id = c.id) as last_end
+    from causes c where c.id = any(${ids}::uuid[])`;
 }
 
 function causeColumns(sql: Queryable) {

@@ -6,6 +6,7 @@ import type { Failing, Passing, Share } from '../core/causes.ts';
 
 /** What a monitor's settings say. */
 type Settings = {
+  readonly monitor: string;
   readonly type: string;
   readonly target: string;
   readonly interval_s: number;
@@ -17,6 +18,7 @@ type Settings = {
 
 /** By what its newest passing check was served. */
 export type PassingMonitor = Settings & {
+  readonly organisation: string;
   readonly addresses: readonly string[];
   readonly server: string | null;
   readonly redirect: string | null;
@@ -37,6 +39,7 @@ export type SeenFailure = {
 };
 
 export type FailingMonitor = Settings & {
+  readonly organisation: string;
   readonly incident: string;
   readonly started_at: number;
   readonly cause: Cause;
@@ -44,7 +47,7 @@ export type FailingMonitor = Settings & {
 };
 
 /** What it shares with others is what both sides of its evidence saw (rule 48). */
-export function failingOf(monitor: FailingMonitor): Failing {
+export function failingOf(monitor: FailingMonitor, asked: boolean): Failing {
   const { incident, started_at, cause, seen, interval_s } = monitor;
   const layer = causeLayer(cause);
   const sides = seen.map((side) => sharesSeen(monitor, side));
@@ -59,11 +62,16 @@ export function failingOf(monitor: FailingMonitor): Failing {
     layer,
     manner: mannerOf(cause, seen[0]?.status ?? null),
     shares: [...settled(monitor), ...common],
+    asked,
   };
 }
 
 /** A monitor that is up was looked at within its interval. */
-export function passingOf(monitor: PassingMonitor, now: number): Passing {
+export function passingOf(
+  monitor: PassingMonitor,
+  asked: boolean,
+  now: number,
+): Passing & { readonly monitor: string } {
   const { addresses, server, redirect, fingerprint, issuer, interval_s } = monitor;
   return {
     passed_at: now - interval_s * 1_000 - latestAnswerMs,
@@ -75,6 +83,8 @@ export function passingOf(monitor: PassingMonitor, now: number): Passing {
       ...shareOf('certificate', fingerprint),
       ...shareOf('issuer', issuer),
     ],
+    monitor: monitor.monitor,
+    asked,
   };
 }
 

@@ -16,8 +16,11 @@ import { type PartitionState, watermarkName } from './state.ts';
 export type RecheckRequest = {
   readonly monitor: string;
   readonly look: string;
-  /** `of parents`: instead of the monitor, whatever it depends on, everywhere (rule 47). */
-  readonly places: readonly Place[] | 'of parents';
+  /**
+   * `all`: wherever it is checked. `of parents`: instead of the monitor, whatever it depends on,
+   * everywhere (rule 47).
+   */
+  readonly places: readonly Place[] | 'all' | 'of parents';
   /** The probe whose check it follows. */
   readonly from?: string | undefined;
   /**

@@ -169,9 +169,9 @@ export function createRechecks({
     if (dependent.length === requests.length) return;
     const rows = await rowsOf(requests);
     for (const request of requests) {
-      const { places } = request;
       const row = rows.get(request.monitor);
-      if (!row || row.paused_at !== null || places === 'of parents') continue;
+      if (!row || row.paused_at !== null || request.places === 'of parents') continue;
+      const places = request.places === 'all' ? placesOf(placedOf(row), roster()) : request.places;
       await Promise.all(places.map((place) => sendIf(row, request, place)));
     }
   };
@@ -305,7 +305,7 @@ function createFirstChecks(deps: {
     add: (requests) => {
       let isNew = false;
       for (const { monitor, look: recheck, places, when } of requests) {
-        if (typeof when === 'string' || places === 'of parents') continue;
+        if (typeof when === 'string' || typeof places === 'string') continue;
         // It was requested again, maybe elsewhere, because the roster has changed. Where it waits
         // already it keeps its place.
         for (const [place, queue] of waiting) if (!places.includes(place)) queue.delete(monitor);

@@ -6,6 +6,7 @@ import { continentsOf, sidesOf } from '../incidents/writes.ts';
 import { coverOfMonitors } from '../maintenance/cover.ts';
 import type { Results } from '../results/reading.ts';
 import { ratesOf } from './brownout.ts';
+import { type CommonCauses, readCauses, type Telling, writeTold } from './causes.ts';
 import type { ChannelKind } from './kinds/types.ts';
 import {
   type ComposedChannel,
@@ -89,7 +90,7 @@ export function createComposer({ sql, clock, kindOf, results }: Dependencies): C
       .filter((thread) => thread !== '');
     const open = await openInThreads(transaction, [...new Set(threads)]);
     const messages = left.flatMap(({ channel, leaving }) =>
-      messagesOf(leaving, gathers(channel.kind)).map(({ event, items }): NewMessage => {
+      messagesOf(leaving, channel.gathers).map(({ event, items }): NewMessage => {
         const id = newId();
         const begins = items.some(({ thread }) => thread === '');
         const thread = begins ? id : (items[0]?.thread ?? id);
@@ -119,12 +120,13 @@ export function createComposer({ sql, clock, kindOf, results }: Dependencies): C
     const warnings = news.flatMap(({ channel, leaving }) =>
       warningMessages(leaving, {
         channel,
-        gathers: gathers(channel.kind),
+        gathers: channel.gathers,
         down: down.get(channel.organisation_id) ?? [],
         now,
       }),
     );
     await insertMessages(transaction, [...messages, ...warnings], now);
+    await writeTold(transaction, left.flatMap(tellingsOf));
     await insertSteps(
       transaction,
       left.flatMap(({ channel, leaving }) =>
@@ -138,7 +140,8 @@ export function createComposer({ sql, clock, kindOf, results }: Dependencies): C
     compose: () =>
       inTransaction(sql, async (transaction) => {
         const now = clock.now();
-        const channels = await takeChannelsWithSteps(transaction, now, maxChannels);
+        const taken = await takeChannelsWithSteps(transaction, now, maxChannels);
+        const channels = taken.map((one) => ({ ...one, gathers: gathers(one.kind) }));
         if (channels.length === 0) return false;
         const { steps, matrices } = await takeSteps(transaction, channels, now);
         const warned = await warningSteps(
@@ -163,7 +166,7 @@ export function createComposer({ sql, clock, kindOf, results }: Dependencies): C
           all.drops.push(...composed.drops, ...ofWarnings.drops);
           if (ofWarnings.leaving.length > 0) news.push({ channel, leaving: ofWarnings.leaving });
           if (composed.leaving.length === 0) continue;
-          if (!gathers(channel.kind)) {
+          if (!channel.gathers) {
             left.push({ channel, leaving: composed.leaving });
             all.merged.push(...composed.merged);
             continue;
@@ -201,6 +204,16 @@ export function createComposer({ sql, clock, kindOf, results }: Dependencies): C
         return true;
       }),
   };
+}
+
+/** The causes that these messages tell of. */
+function tellingsOf({ channel, leaving }: Left<Leaving>): Telling[] {
+  const told = leaving.flatMap(({ event, said: { common } }) =>
+    event === 'down' && common !== null ? [common] : [],
+  );
+  return [...new Map(told.map(({ id, known }) => [id, known]))].map(([cause, incidents]) => ({
+    ...{ channel: channel.id, organisation: channel.organisation_id, cause, incidents },
+  }));
 }
 
 function reminderOf(
@@ -265,6 +278,7 @@ type Round = {
   readonly parents: Parents;
   readonly downs: readonly DownMessage[];
   readonly matrices: ReadonlyMap<string, string | null>;
+  readonly causes: CommonCauses;
   /** Of incidents that are told as flapping, how much passes (brownout.ts). */
   readonly rates: ReadonlyMap<string, string>;
 };
@@ -314,6 +328,11 @@ async function readRound(
     steps.filter(({ event }) => event === 'down' || event === 'flapping'),
     { since: earliest - 2 * longestRoundMs, now },
   );
+  const causes = await readCauses(
+    sql,
+    channels.filter(({ gathers }) => gathers).map(({ id }) => id),
+    incidents,
+  );
   const told = incidentsOf(steps.filter(({ event }) => event === 'flapping'));
   const rates = told.length === 0 ? new Map() : await ratesOf(sql, results, told, now);
   return {
@@ -321,6 +340,7 @@ async function readRound(
     covers,
     mutes,
     parents,
+    causes,
     downs,
     rates,
     lastDown: new Map(outages.map(({ monitor_id, confirmed_at }) => [monitor_id, confirmed_at])),
@@ -378,6 +398,7 @@ function sortOut(channel: ComposedChannel, steps: readonly WaitingStep[], round:
             rate: step.event === 'flapping' ? (round.rates.get(step.incident_id) ?? null) : null,
             waited: isOvertaken && isOld(contentFrom(begun.told).at, round.now),
             matrix: round.matrices.get(step.incident_id) ?? null,
+            common: round.causes.of(channel.id, step.incident_id),
             before,
           }),
         );
@@ -426,6 +447,7 @@ function outcomeOfWarning(
       muted_until: mutedUntil(mutesOn(channel, monitor_id, round), round.now),
       parents: [],
       parents_awaited: null,
+      cause: null,
       flapping: 'plain',
       waits_for_steadiness: false,
       down_again: false,
@@ -468,6 +490,7 @@ function outcomeOfStep(step: WaitingStep, channel: ComposedChannel, round: Round
       parents_awaited: round.parents.unanswered.has(monitor_id)
         ? waitForParents(step.created_at)
         : null,
+      cause: round.causes.of(channel.id, step.incident_id),
       flapping: isEnd ? 'plain' : flapping,
       waits_for_steadiness: event === 'up' && flapping !== 'plain',
       down_again: (round.lastDown.get(monitor_id) ?? 0) > (ended_at ?? due_at),
@@ -517,7 +540,7 @@ function takeChannelsWithSteps(
   sql: Queryable,
   now: number,
   limit: number,
-): Promise<ComposedChannel[]> {
+): Promise<Omit<ComposedChannel, 'gathers'>[]> {
   return sql<ComposedChannel[]>`
     select c.id, c.organisation_id, o.name as organisation, o.time_zone, c.kind, c.enabled,
       c.deleted_at is not null as deleted,

@@ -5,6 +5,7 @@ import { causeSentence } from '../../shared/checks/causes.ts';
 import type { Cause } from '../../shared/checks/result.ts';
 import { type StoredSides, sidesFrom } from '../incidents/writes.ts';
 import { localOf } from '../maintenance/zones.ts';
+import { type CommonCause, causesTold } from './causes.ts';
 import type { Hours } from './hours.ts';
 import type { Flapping, HeldBy, StepEvent, WarningEvent } from './policy.ts';
 
@@ -102,6 +103,8 @@ type Said = Item & {
   readonly late: { readonly learned_at: number | null } | null;
   /** Of one that flaps: how much of it passes, where that is known. */
   readonly rate: string | null;
+  /** The cause that it has in common with others. */
+  readonly common: CommonCause | null;
 };
 
 /**
@@ -301,13 +304,16 @@ export function sentenceOf(
     return lateSentence(told, time_zone);
   const items = newestOfEach(told, ({ monitor_id }) => monitor_id);
   const [first] = items;
-  if (first !== undefined && items.length === 1) return one(first, now);
+  const causes = causesTold(items);
+  if (first !== undefined && items.length + causes.more === 1) return one(first, now);
   const counts = [...Map.groupBy(items, ({ event }) => event)];
   const parts = counts.map(([event, some], index) => {
     const [single, many] = verbs[event];
-    const noun = index > 0 ? '' : some.length === 1 ? ' monitor' : ' monitors';
-    return `${some.length}${noun} ${some.length === 1 ? single : many}`;
+    const count = some.length + (event === causes.event ? causes.more : 0);
+    const noun = index > 0 ? '' : count === 1 ? ' monitor' : ' monitors';
+    return `${count}${noun} ${count === 1 ? single : many}`;
   });
+  if (causes.words !== null) return `${parts.join(', ')}${causes.words}.`;
   const isOne =
     first !== undefined &&
     items.every(({ event, cause }) => event === first.event && cause === first.cause);
@@ -431,6 +437,7 @@ export function leavingOf(
     readonly waited: boolean;
     readonly rate: string | null;
     readonly matrix: string | null;
+    readonly common: CommonCause | null;
     readonly before: NotifiedMonitor | undefined;
   },
 ): Leaving {
@@ -460,6 +467,7 @@ export function leavingOf(
       steady: as.steady,
       late: event === 'was_down' ? lateness(step, resolved_at, as.waited) : null,
       rate: as.rate,
+      common: as.common,
     },
     monitor: {
       id: step.monitor_id,
@@ -551,6 +559,8 @@ export type ComposedChannel = {
   readonly organisation: string;
   readonly time_zone: string;
   readonly kind: string;
+  /** Whether what becomes due together is told together (rule 32). */
+  readonly gathers: boolean;
   readonly enabled: boolean;
   readonly deleted: boolean;
   readonly verified: boolean;

@@ -1,9 +1,11 @@
 import type { Starts } from '../../shared/actor/supervisor.ts';
 import type { Log } from '../../shared/base/log.ts';
+import { createCauseFinder } from '../causes/finder.ts';
 import type { Queryable } from '../database/connect.ts';
 import { createSending, type SendingDependencies } from '../deliveries/sending.ts';
 import type { Results } from '../results/reading.ts';
 import { type AlertDependencies, alertKind } from './alert-sending.ts';
+import { wakeSteps } from './causes.ts';
 import { createComposer } from './compose.ts';
 import { createOwnerFallback } from './last-resort.ts';
 import { createPlanner } from './plan.ts';
@@ -14,6 +16,7 @@ import type { GatheringTimes } from './warnings.ts';
  *
  *   1 release    a held "down" is due, and no maintenance holds it (rule 25)      release.ts
  *   2 plan       a step for each channel that includes the monitor (rule 30)      plan.ts
+ *                outages with one cause are told as one (rule 51)                 causes.ts
  *   3 compose    one message for each channel, as its bucket allows (rule 32)     compose.ts
  *   4 deliver    an attempt, and another until one is answered for good (rule 31) ../deliveries
  *   5 fall back  the owners are mailed when no channel took a "down" (rule 38)    last-resort.ts
@@ -41,7 +44,8 @@ import type { GatheringTimes } from './warnings.ts';
  */
 export function createNotifier(deps: NotifierDependencies): Notifier {
   const { sql, clock, log } = deps;
-  const planner = createPlanner({ sql, clock, log, warningTimes: deps.warningTimes });
+  const causes = createCauseFinder({ ...deps, onReviewed: wakeSteps });
+  const planner = createPlanner({ ...deps, judge: causes.judge });
   const composer = createComposer(deps);
   const deliverer = createSending(alertKind(deps), deps);
   const fallback = createOwnerFallback({ sql, clock, log, hasMail: deps.hasMail });
@@ -63,6 +67,10 @@ export function createNotifier(deps: NotifierDependencies): Notifier {
     everyMs: () => (isWaiting ? deps.everyMs : deps.fallbackMs),
     tick,
   });
+  const findingCauses = deps.supervisor.ticker('causes', {
+    everyMs: deps.everyMs,
+    tick: causes.tick,
+  });
   const fallingBack = deps.supervisor.ticker('fallback', {
     everyMs: deps.fallbackMs,
     tick: fallback.tick,
@@ -71,6 +79,7 @@ export function createNotifier(deps: NotifierDependencies): Notifier {
     hurry: notifying.hurry,
     close: async () => {
       await notifying.stop();
+      await findingCauses.stop();
       await fallingBack.stop();
       await deliverer.close();
     },
@@ -94,7 +103,10 @@ export type Notifier = {
 
 export type NotifierDependencies = AlertDependencies &
   SendingDependencies & {
-    readonly supervisor: Starts<'notifier' | 'fallback'>;
+    readonly supervisor: Starts<'notifier' | 'fallback' | 'causes'>;
+    readonly isLeader: () => boolean;
+    /** Has monitors checked now that may fail by one cause (rule 51). */
+    readonly ask: (monitors: readonly string[]) => void;
     readonly log: Log;
     readonly everyMs: number;
     /** How often it checks for undelivered alerts, and for channels that do not deliver. */

@@ -1,13 +1,19 @@
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
+import type { CauseFinder } from '../causes/finder.ts';
+import { isToJudge } from '../causes/queries.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
 import { inTransaction, jsonText } from '../database/sql.ts';
+import { wakeSteps } from './causes.ts';
+import type { ChannelKind } from './kinds/types.ts';
 import {
+  causeCheckMs,
   type DisabledReason,
   disabledReasonOf,
   type Flapping,
   flappingMemoryMs,
   flappingOf,
+  type HeldBy,
   isCovered,
   type StepEvent,
   type WarningEvent,
@@ -26,10 +32,13 @@ type DueEvent = {
   readonly incident_id: string;
   readonly event: 'down' | 'up' | 'closed' | 'was_down';
   readonly due_at: number;
+  /** Whether it may have a cause in common with others (rule 51). */
+  readonly to_judge: boolean;
 };
 
 type PlannedChannel = {
   readonly id: string;
+  readonly kind: string;
   readonly organisation_id: string;
   readonly covers: 'all' | 'chosen';
   readonly monitors: readonly string[];
@@ -53,6 +62,8 @@ export type NewStep = {
   readonly due_at: number;
   readonly look_at?: number;
   readonly flapping: Flapping;
+  /** It waits at first: why, and until when. */
+  readonly hold?: { readonly by: HeldBy; readonly until: number } | undefined;
   /** Set for a channel that gets no notifications. It is kept to explain why. */
   readonly shut?: DisabledReason | undefined;
 };
@@ -73,23 +84,31 @@ type PlanningData = {
   readonly channels: ReadonlyMap<string, readonly PlannedChannel[]>;
   readonly groups: ReadonlyMap<string, string | null>;
   readonly flapping: ReadonlyMap<string, Flapping>;
+  /** Outages that may have one cause (rule 51). */
+  readonly suspected: ReadonlySet<string>;
+  readonly gathers: (kind: string) => boolean;
 };
 
 export function createPlanner({
   sql,
   clock,
   log,
+  kindOf,
+  judge,
   warningTimes = gatheringTimes,
 }: {
   readonly sql: Sql;
   readonly clock: Clock;
   readonly log: Log;
+  readonly kindOf: (id: string) => Pick<ChannelKind, 'gathers'> | undefined;
+  readonly judge: CauseFinder['judge'];
   readonly warningTimes?: GatheringTimes | undefined;
 }): Planner {
   const beginningsOf = async (
     transaction: Queryable,
     downs: readonly DueEvent[],
     warnings: readonly DueWarning[],
+    suspected: ReadonlySet<string>,
     now: number,
   ): Promise<NewStep[]> => {
     const events = [...downs, ...warnings];
@@ -105,6 +124,8 @@ export function createPlanner({
       channels: Map.groupBy(channels, ({ organisation_id }) => organisation_id),
       groups: new Map(groups.map(({ id, group_id }) => [id, group_id])),
       flapping: flappingOfEach(outages),
+      suspected,
+      gathers: (kind) => kindOf(kind)?.gathers !== false,
     };
     return [
       ...downs.flatMap((event) => stepsOfDown(event, known, now)),
@@ -145,8 +166,13 @@ export function createPlanner({
         const events = await takeDueEvents(transaction, most);
         const warnings = await takeDueWarnings(transaction, warningTimes, now);
         if (events.length + warnings.length === 0) return undefined;
+        const downs = events.filter(isBeginning);
+        const organisations = unique(
+          downs.flatMap(({ organisation_id, to_judge }) => (to_judge ? [organisation_id] : [])),
+        );
+        const suspected = await judge(transaction, organisations);
         const steps = [
-          ...(await beginningsOf(transaction, events.filter(isBeginning), warnings, now)),
+          ...(await beginningsOf(transaction, downs, warnings, suspected, now)),
           ...(await endsOf(
             transaction,
             events.filter((event) => !isBeginning(event)),
@@ -154,6 +180,7 @@ export function createPlanner({
           )),
         ];
         await insertSteps(transaction, steps, now);
+        await wakeSteps(transaction, organisations, now);
         await eventsPlanned(
           transaction,
           [...events, ...warnings].map(({ id }) => id),
@@ -184,7 +211,7 @@ function channelsToPlan(
   organisations: readonly string[],
 ): Promise<PlannedChannel[]> {
   return sql<PlannedChannel[]>`
-    select c.id, c.organisation_id, c.covers, c.enabled, c.verified_at is not null as verified,
+    select c.id, c.kind, c.organisation_id, c.covers, c.enabled, c.verified_at is not null as verified,
       c.unsubscribed_at is not null as unsubscribed, c.warnings,
       array(select monitor_id from channel_choices where channel_id = c.id
         and monitor_id is not null) as monitors,
@@ -247,9 +274,13 @@ function stepsOfDown(event: DueEvent, known: PlanningData, now: number): NewStep
     const disabledReason = disabledReasonOf({ ...channel, deleted: false });
     const base = { ...baseOf(event), channel: channel.id, flapping, shut: disabledReason };
     const step = event.event === 'was_down' ? { ...base, look_at: now + lateTogether } : base;
+    const isSuspected = known.suspected.has(event.incident_id) && known.gathers(channel.kind);
+    const hold = isSuspected
+      ? ({ by: 'cause_check', until: now + causeCheckMs } as const)
+      : undefined;
     return [
       ...(flapping === 'flapping' ? [{ ...step, event: 'flapping' } as const] : []),
-      { ...step, event: 'down' } as const,
+      { ...step, event: 'down', hold } as const,
     ];
   });
 }
@@ -393,7 +424,7 @@ function takeDueEvents(sql: Queryable, limit: number): Promise<DueEvent[]> {
         select 1 from alerts d where d.incident_id = a.incident_id and d.event = 'down'
           and d.state = 'due' and d.planned_at is null)))
     select a.id, a.organisation_id, a.monitor_id, a.incident_id, a.event,
-      coalesce(a.due_at, a.created_at) as due_at
+      coalesce(a.due_at, a.created_at) as due_at, ${isToJudge(sql)} as to_judge
     from waiting join alerts a using (id) where a.state = 'due' and a.planned_at is null
     order by waiting.place, a.id limit ${limit} for update of a skip locked`;
 }
@@ -406,24 +437,32 @@ export async function insertSteps(
 ): Promise<void> {
   if (steps.length === 0) return;
   const rows = steps.map(
-    ({ due_at, look_at = due_at, seq = 0, shut: disabledReason, ...rest }) => ({
+    ({
+      due_at,
+      hold,
+      look_at = hold?.until ?? due_at,
+      seq = 0,
+      shut: disabledReason,
+      ...rest
+    }) => ({
       ...rest,
       seq,
       due_at: new Date(due_at).toISOString(),
       look_at: new Date(look_at).toISOString(),
+      holds: hold ? [[hold.by, now, hold.until]] : [],
       because: disabledReason === undefined ? null : `channel_${disabledReason}`,
     }),
   );
   const at = new Date(now);
   await sql`
     insert into alert_steps (organisation_id, channel_id, monitor_id, incident_id, alert_id, event,
-      seq, state, due_at, look_at, flapping, because, created_at, settled_at)
+      seq, state, due_at, look_at, holds, flapping, because, created_at, settled_at)
     select organisation, channel, monitor, incident, alert, event, seq, case
-      when because is null then 'held' else 'dropped' end, due_at, look_at, flapping,
+      when because is null then 'held' else 'dropped' end, due_at, look_at, holds, flapping,
       because, ${at}, case when because is null then null else ${at}::timestamptz end
     from json_to_recordset(${jsonText(rows)}::text::json) as s (organisation uuid, channel uuid,
       monitor uuid, incident uuid, alert bigint, event text, seq int,
-      due_at timestamptz, look_at timestamptz, flapping text, because text)
+      due_at timestamptz, look_at timestamptz, holds jsonb, flapping text, because text)
     where exists (select 1 from channels c where c.id = s.channel)
     on conflict do nothing`;
 }

@@ -344,6 +344,8 @@ export type HeldBy =
   | 'hours'
   | 'dependency'
   | 'parent_check'
+  | 'cause_check'
+  | 'cause'
   | 'bucket'
   | 'down_on_its_way';
 export type Because =
@@ -384,6 +386,8 @@ export type StepContext = {
   readonly parents: readonly ParentOutage[];
   /** When it waits for one of them that has not answered yet; null: it does not. */
   readonly parents_awaited: Interval | null;
+  /** The cause that it has in common with other outages, for a channel that people read (rule 51). */
+  readonly cause: CauseToTell | null;
   readonly flapping: Flapping;
   /**
    * For the end of an outage of a flapping monitor: whether the notification waits until the
@@ -413,6 +417,8 @@ export function decideStep(step: Step, around: StepContext, now: number): StepOu
   const { incident, channel } = around;
   if (channel.shut !== undefined) return dropped(`channel_${channel.shut}`);
   if (step.event === 'up' || step.event === 'was_down') {
+    const together = step.event === 'up' ? togetherUntil(step, around) : now;
+    if (together > now) return { is: 'held', by: 'cause', until: together };
     if (!around.waits_for_steadiness) return { is: 'due' };
     if (around.down_again) return dropped('down_again');
     const steady = step.due_at + steadyMs;
@@ -439,7 +445,7 @@ function wasDue(step: Step, around: StepContext, ended_at: number): boolean {
   return (
     (step.event === 'down' || step.event === 'flapping') &&
     (around.gathered ||
-      (step.due_at <= ended_at && decideOpenStep(step, around, ended_at).is === 'due'))
+      (step.due_at <= ended_at && decideOpenStep(step, asTold(around), ended_at).is === 'due'))
   );
 }
 
@@ -479,9 +485,50 @@ function holdOf(step: Step, around: StepContext, now: number): StepOutcome {
       from <= now && now < to && (over_at === null || incident.started_at <= over_at),
   );
   if (parent) return { is: 'held', by: 'dependency', until: parent.to, parent: parent.called };
-  return wait !== null && wait.from <= now && now < wait.to
-    ? { is: 'held', by: 'parent_check', until: wait.to }
-    : { is: 'due' };
+  if (wait !== null && wait.from <= now && now < wait.to)
+    return { is: 'held', by: 'parent_check', until: wait.to };
+  return step.event === 'down' ? holdByCause(around, now) : { is: 'due' };
+}
+
+/** What a channel was told of the cause of an outage, and how many of its outages concern it now. */
+export type CauseToTell = {
+  readonly found_at: number;
+  readonly ended_at: number | null;
+  /** When one of its outages last ended. */
+  readonly last_end: number | null;
+  readonly known: number;
+  /** How many there were when it was told; null: it was not. */
+  readonly told: number | null;
+};
+
+/** How long an outage waits that may have a cause with others, while those that share it are asked. */
+export const causeCheckMs = 2 * second;
+/** How long a cause gathers its outages before it is told. */
+export const causeSettledMs = 1 * second;
+/** A message of a cause leaves when it is found, and again each time when its outages have more than doubled. */
+const growth = 2;
+/** Outages of one cause are over together: not before none has ended for so long. */
+const endsTogetherMs = 2 * minute;
+const longestTogetherMs = 10 * minute;
+
+function holdByCause({ cause }: StepContext, now: number): StepOutcome {
+  if (cause === null || cause.ended_at !== null) return { is: 'due' };
+  const settled = cause.found_at + causeSettledMs;
+  if (settled > now) return { is: 'held', by: 'cause_check', until: settled };
+  return cause.told === null || cause.known > growth * cause.told
+    ? { is: 'due' }
+    : { is: 'held', by: 'cause', until: now + outageAgainMs };
+}
+
+/** An outage that ends before its cause was told is told itself. */
+function asTold(around: StepContext): StepContext {
+  return around.cause?.told === null ? { ...around, cause: null } : around;
+}
+
+/** Until when the end of an outage waits for that of the others. */
+function togetherUntil({ due_at }: Step, { cause }: StepContext): number {
+  if (cause === null || cause.ended_at !== null) return due_at;
+  return Math.min((cause.last_end ?? due_at) + endsTogetherMs, due_at + longestTogetherMs);
 }
 
 /**

@@ -24,7 +24,6 @@ import {
   type Sender,
   type SenderDependencies,
 } from './transport.ts';
-import type { GatheringTimes } from './warnings.ts';
 
 /** Everything that sends messages: for the notifier, and for testing a channel. */
 export type Notifications = {
@@ -33,14 +32,12 @@ export type Notifications = {
   readonly mail: MailSender | undefined;
   /** To addresses of others, through the guard of addresses. */
   readonly send: Sender['send'];
-  readonly startNotifier: (every: {
-    readonly supervisor: NotifierDependencies['supervisor'];
-    readonly place: string;
-    readonly everyMs: number;
-    readonly fallbackMs: number;
-    readonly figures?: Figures;
-    readonly warningTimes?: GatheringTimes;
-  }) => Notifier;
+  readonly startNotifier: (
+    parts: Pick<
+      NotifierDependencies,
+      'supervisor' | 'everyMs' | 'fallbackMs' | 'isLeader' | 'ask' | 'warningTimes'
+    > & { readonly place: string; readonly figures?: Figures },
+  ) => Notifier;
   readonly close: () => Promise<void>;
 };
 
@@ -205,21 +202,17 @@ export function createNotifications({
       },
       pushKey: async () => (await vapid()).public_key,
     },
-    startNotifier: ({ supervisor, place, everyMs, fallbackMs, figures = noFigures, ...times }) => {
+    startNotifier: ({ figures = noFigures, ...parts }) => {
       const notifier = createNotifier({
-        supervisor,
+        ...parts,
         sql,
         clock,
         log,
         kindOf,
         send,
         linksOf,
-        place,
-        everyMs,
-        fallbackMs,
         results,
         figures,
-        ...times,
         hasMail: mail !== undefined,
         openSecrets: createOpener(sql, secrets),
       });

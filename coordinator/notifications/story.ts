@@ -144,6 +144,8 @@ const heldWords: Readonly<Record<HeldBy, string>> = {
   hours: 'it was outside the active hours of this channel',
   dependency: 'what this monitor depends on was down',
   parent_check: 'what this monitor depends on was checked first',
+  cause_check: 'others failed at the same time, so a common cause was looked for',
+  cause: 'it has a cause in common with others, which are reported together',
   bucket: 'this channel had just got several messages, so further ones are sent together',
   down_on_its_way: 'the alert that it is down was not delivered yet',
 };

@@ -157,6 +157,7 @@ export const tell = (story: Story): Heard => {
           muted_until: isIn(story.mutes, Math.min(now, outage.up))?.to ?? null,
           parents: [],
           parents_awaited: null,
+          cause: null,
           waits_for_steadiness: each.flaps,
           flapping: each.event === 'up' ? 'plain' : (verdicts.get(outage) ?? 'plain'),
           down_again: story.outages.some(

@@ -3,9 +3,11 @@
  * moved by hand and a receiver that answers as it is told.
  */
 
+import { createCauseFinder } from '../../coordinator/causes/finder.ts';
 import type { Sql } from '../../coordinator/database/connect.ts';
 import { createSending } from '../../coordinator/deliveries/sending.ts';
 import { alertKind } from '../../coordinator/notifications/alert-sending.ts';
+import { wakeSteps } from '../../coordinator/notifications/causes.ts';
 import { createComposer } from '../../coordinator/notifications/compose.ts';
 import { kindOf as kindOfProduct } from '../../coordinator/notifications/kinds/index.ts';
 import type {
@@ -59,7 +61,7 @@ export type Heard = {
 };
 
 export const notificationBench = async (sql: Sql) => {
-  const state = { now: Date.UTC(2026, 10, 23, 12) };
+  const state = { now: Date.UTC(2026, 10, 23, 12), asked: [] as string[] };
   const clock = { now: () => state.now };
   const log = testLog();
   const organisation = newId();
@@ -101,13 +103,18 @@ export const notificationBench = async (sql: Sql) => {
       }),
     });
     const courier = createSending(kind, { place, sql: sqlOfCourier, clock, log });
-    const planner = createPlanner({ sql, clock, log });
+    const causes = createCauseFinder({
+      ...{ sql, clock, isLeader: () => true, ask: (monitors) => state.asked.push(...monitors) },
+      onReviewed: wakeSteps,
+    });
+    const planner = createPlanner({ sql, clock, log, kindOf, judge: causes.judge });
     const composer = createComposer({ sql, clock, kindOf, results });
     return {
       kind,
       courier,
       planner,
       composer,
+      causes,
       rescue: createOwnerFallback({ sql, clock, log, hasMail: true }),
     };
   };
@@ -219,6 +226,9 @@ export const notificationBench = async (sql: Sql) => {
       await settled();
     },
     rescue: () => here.rescue.tick(),
+    /** What the leader does for causes. */
+    reviewCauses: () => here.causes.tick(),
+    asked: state.asked,
     settled,
     /** What receivers were sent, by their address. */
     heard: (name: string): Heard[] =>

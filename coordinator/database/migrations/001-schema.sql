@@ -1098,6 +1098,8 @@ create table causes (
   organisation_id uuid not null,
   kind text not null,
   value text not null,
+  -- How its members fail: what fails otherwise does not join.
+  manners text[] not null,
   began_at timestamptz not null,
   found_at timestamptz not null,
   ended_at timestamptz,
@@ -1860,6 +1862,18 @@ create index alert_steps_channel on alert_steps (channel_id) where (state = 'hel
 create index alert_steps_message on alert_steps (message_id) where (message_id is not null);
 create index alert_steps_monitor on alert_steps (monitor_id, due_at);
 create index alert_steps_waiting on alert_steps (look_at) where (state = 'held'::text);
+
+-- What a channel was told of a cause: how many of its outages there were then.
+create table told_causes (
+  channel_id uuid not null,
+  cause_id uuid not null,
+  organisation_id uuid not null,
+  incidents integer not null,
+  primary key (channel_id, cause_id),
+  foreign key (channel_id) references channels on delete cascade,
+  foreign key (cause_id) references causes on delete cascade,
+  foreign key (organisation_id) references organisations on delete cascade
+);
 
 -- WHAT FOLLOWS FROM A CHANGE
 -- Functions that several subjects call, and the triggers that call them.

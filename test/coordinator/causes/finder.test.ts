@@ -21,7 +21,10 @@ describe('what incidents have in common', () => {
     await bench.addProbe('Europe');
     house = await createTestOrganisation(bench.sql);
     const clock = { now: () => now };
-    finder = createCauseFinder({ sql: bench.sql, clock, isLeader: () => true });
+    finder = createCauseFinder({
+      ...{ sql: bench.sql, clock, isLeader: () => true, ask: () => undefined },
+      onReviewed: async () => undefined,
+    });
   });
 
   const monitor = async (address: string): Promise<string> => {

@@ -4,6 +4,7 @@ import {
   findCauses,
   type Passing,
   type Share,
+  suspectCauses,
 } from '../../../coordinator/core/causes.ts';
 import { makeCauseMix } from '../../simulation/cause-mix.ts';
 
@@ -117,6 +118,35 @@ describe('rule 49: without enough evidence there is no cause', () => {
         [],
       ),
     ).toEqual([]);
+  });
+});
+
+describe('rule 51: two that may have a common cause', () => {
+  const others = many(20, () => passes([]));
+  const unlooked = (nth: number) => ({ ...passes([server], began - 1), nth });
+
+  test('are suspected, and some of what shares it is asked', () => {
+    const two = many(2, (nth) => failing(nth, [server]));
+    const { incidents, toAsk } = suspectCauses(two, [...others, ...many(200, unlooked)]);
+    expect([...incidents].toSorted()).toEqual(['i0', 'i1']);
+    expect(toAsk.map((one) => ('nth' in one ? one.nth : null))).toEqual(many(50, (nth) => nth * 4));
+  });
+
+  test('are not where nothing else shares it, or what does has passed since', () => {
+    const two = many(2, (nth) => failing(nth, [server]));
+    expect(suspectCauses(two, others).incidents.size).toBe(0);
+    const sharing = many(3, () => passes([server]));
+    expect(suspectCauses(two, [...others, ...sharing, unlooked(0)]).incidents.size).toBe(0);
+  });
+
+  test('have one where those that were asked fail, too, and stand for the rest', () => {
+    const failed = many(12, (nth) => failing(nth, [server], { asked: nth > 1 }));
+    const rest = many(500, unlooked);
+    expect(findCauses(failed, [...others, ...rest])).toHaveLength(1);
+    const pass = many(4, (nth) => ({ ...unlooked(nth), asked: true }));
+    expect(findCauses(failed, [...others, ...rest, ...pass])).toEqual([]);
+    expect(findCauses(failed.slice(1), [...others, ...rest])).toHaveLength(1);
+    expect(findCauses(failed.slice(0, 11), [...others, ...rest])).toEqual([]);
   });
 });
 

@@ -24,6 +24,7 @@ describe('step', () => {
     muted_until: null,
     parents: [],
     parents_awaited: null,
+    cause: null,
     flapping: 'plain',
     waits_for_steadiness: false,
     down_again: false,
