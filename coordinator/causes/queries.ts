@@ -3,7 +3,7 @@ import { isoText } from '../../shared/base/time.ts';
 import { type FoundCause, isShareKind, type KeptCause, type KnownCause } from '../core/causes.ts';
 import type { Queryable } from '../database/connect.ts';
 import { jsonText } from '../database/sql.ts';
-import type { CauseRow } from './model.ts';
+import { type CauseRow, causeName } from './model.ts';
 import type { FailingMonitor, PassingMonitor, SeenFailure } from './shares.ts';
 
 /**
@@ -158,6 +158,7 @@ export async function insertCauses(
       others_failing int, others int)
     on conflict (organisation_id, kind, value) where ended_at is null do nothing
     returning id`;
+  await writeEvents(sql, 'cause.found', written);
   const own = new Set(written.map(({ id }) => id));
   const members = found
     .filter(({ id }) => own.has(id))
@@ -197,9 +198,28 @@ export async function endMemberships(
       and not exists (select 1 from json_to_recordset(${jsonText(members)}::text::json)
         as m (cause uuid, incident uuid) where m.incident = n.incident_id and m.cause = n.cause_id)`;
   const over = kept.filter(({ members: all }) => all.length === 0).map(({ id }) => id);
-  await sql`
+  const ended = await sql<{ id: string }[]>`
     update causes set ended_at = ${isoText(now)}::timestamptz
-    where organisation_id = ${organisation} and id = any(${over}::uuid[]) and ended_at is null`;
+    where organisation_id = ${organisation} and id = any(${over}::uuid[]) and ended_at is null
+    returning id`;
+  await writeEvents(sql, 'cause.ended', ended);
+}
+
+async function writeEvents(
+  sql: Queryable,
+  event: 'cause.found' | 'cause.ended',
+  causes: readonly { readonly id: string }[],
+): Promise<void> {
+  if (causes.length === 0) return;
+  const rows = await causesToTell(
+    sql,
+    causes.map(({ id }) => id),
+  );
+  await sql`
+    insert into events (organisation_id, what, cause_id, name)
+    select c.organisation_id, ${event}, c.id, n.name
+    from unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map(causeName)}::text[]) as n (id, name)
+      join causes c on c.id = n.id order by c.key`;
 }
 
 export function causePage(
@@ -227,7 +247,7 @@ export async function causeById(
   return row;
 }
 
-/** What messages say of these causes; `last_end`: when a member last came back. */
+/** What messages and events say of these causes; `last_end`: when a member last came back. */
 export function causesToTell(sql: Queryable, ids: readonly string[]) {
   return sql<(CauseRow & { readonly last_end: number | null })[]>`
     select ${causeColumns(sql)}, (select max(i.resolved_at) from cause_members n

@@ -40,6 +40,7 @@ export const createEvent = handle(api.createEvent)(
       group: null,
       window: null,
       warning: null,
+      cause: null,
       name,
     };
   },

@@ -2,8 +2,8 @@ import { type Interval, isoText } from '../../shared/base/time.ts';
 import type { Queryable } from '../database/connect.ts';
 
 /**
- * Changes. Triggers write them in the transaction that makes the change; a program
- * records a deploy.
+ * Changes. Triggers, and who finds causes, write them in the transaction that makes the change; a
+ * program records a deploy.
  */
 
 export type EventRow = {
@@ -18,6 +18,7 @@ export type EventRow = {
   readonly group: string | null;
   readonly window: string | null;
   readonly warning: string | null;
+  readonly cause: string | null;
   readonly name: string | null;
 };
 
@@ -60,7 +61,8 @@ export function eventColumns(sql: Queryable) {
   return sql`
   e.id as key, e.written_by::text as place, e.event_id as id, e.at, e.what as event,
   e.monitor_id as monitor, e.incident_id as incident,
-  e.group_id as "group", e.window_id as "window", e.warning, e.name`;
+  e.group_id as "group", e.window_id as "window", e.warning,
+  e.cause_id as cause, e.name`;
 }
 
 /** Deletes a batch of older events. Returns whether there may be more. */

@@ -233,6 +233,7 @@ export const testWebhook = handle(api.testWebhook)({
       group: null,
       window: null,
       warning: null,
+      cause: null,
       name: null,
     });
     const began = performance.now();

@@ -11,7 +11,7 @@ import {
 } from './fields.ts';
 import { exampleIds, nullableString, operation, pageQuery } from './operation.ts';
 
-/** What triggers of the database write (migrations 038, 080, 095, 110), and `deploy`. */
+/** What triggers of the database write, causes and `deploy`. */
 export const eventTypes = [
   'incident.opened',
   'incident.confirmed',
@@ -32,6 +32,8 @@ export const eventTypes = [
   'warning.started',
   'warning.changed',
   'warning.ended',
+  'cause.found',
+  'cause.ended',
   'deploy',
 ] as const;
 
@@ -58,7 +60,16 @@ export const EventOut = object('EventOut', {
     nullableString('The code of the warning; null where it is about none.', { example: null }),
     null,
   ),
-  name: nullableString('The name of the monitor, group, window or deploy at that time.', {
+  cause: grown(
+    nullable(
+      uuid({
+        description: 'The id of the cause: `GET /api/v1/causes/{cause_id}` has the rest.',
+        example: null,
+      }),
+    ),
+    null,
+  ),
+  name: nullableString('The name of the monitor, group, window, cause or deploy at that time.', {
     example: 'Shop',
   }),
 });

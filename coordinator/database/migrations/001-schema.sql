@@ -1288,6 +1288,7 @@ create table events (
   -- Of the thing, as it was called then.
   name text,
   warning text,
+  cause_id uuid,
   primary key (id)
 );
 create index events_at on events (at);

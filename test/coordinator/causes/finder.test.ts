@@ -3,9 +3,11 @@ import { createCauseFinder } from '../../../coordinator/causes/finder.ts';
 import { writeServed } from '../../../coordinator/causes/writes.ts';
 import { executeAll } from '../../../coordinator/database/connect.ts';
 import { getCause, listCauses } from '../../../shared/api/causes.ts';
+import { listEvents } from '../../../shared/api/events.ts';
 import { getIncident, listIncidents } from '../../../shared/api/incidents.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/crypto.ts';
+import { eventually } from '../../support/eventually.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
@@ -113,5 +115,16 @@ describe('what incidents have in common', () => {
     const ended = await bench.call(getCause, house.viewer, { cause_id });
     expect(ended.ended_at).toBe(new Date(now).toISOString());
     expect(ended.explanation).toMatch(/failed/);
+
+    const told = await eventually(async () => {
+      const { items: events } = await bench.call(listEvents, house.viewer, { limit: 200 });
+      const ofCauses = events.filter(({ cause }) => cause !== null);
+      return ofCauses.some(({ event }) => event === 'cause.ended') && ofCauses;
+    });
+    const name = 'Address 203.0.113.7:443';
+    expect(told).toMatchObject([
+      { event: 'cause.found', cause: cause_id, name },
+      { event: 'cause.ended', cause: cause_id, name },
+    ]);
   });
 });

@@ -226,7 +226,8 @@ test('every type of event that the database writes can be chosen', async () => {
   );
   const types = new Set(written.filter((type) => type !== 'antipode.restoring'));
   expect(types.size).toBeGreaterThan(15);
-  expect([...types].toSorted()).toEqual(eventTypes.filter((type) => type !== 'deploy').toSorted());
+  const ofPrograms = eventTypes.filter((type) => type === 'deploy' || type.startsWith('cause.'));
+  expect([...types, ...ofPrograms].toSorted()).toEqual(eventTypes.toSorted());
 });
 
 describe('the address of a webhook', () => {
