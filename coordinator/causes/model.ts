@@ -22,11 +22,13 @@ const words: { readonly [Kind in ShareKind]: readonly [name: string, monitors: s
   certificate: ['Certificate', 'with certificate'],
   address: ['Address', 'at address'],
   redirect: ['Redirect to', 'that are redirected to'],
+  block_page: ['Block page of', 'that are answered by a block page of'],
   server: ['Server', 'behind server'],
   issuer: ['Certificate authority', 'with a certificate of'],
   zone: ['Domain', 'in domain'],
   name_server: ['Name server', 'that ask name server'],
   place: ['Private place', 'in private place'],
+  network: ['Network', 'checked from network'],
 };
 
 export function causeName(row: Pick<CauseRow, 'kind' | 'value' | 'place_name'>): string {
@@ -65,6 +67,6 @@ function valueText({
   place_name,
 }: Pick<CauseRow, 'kind' | 'value' | 'place_name'>): string {
   if (kind === 'place') return place_name ?? value;
-  if (kind === 'server' || kind === 'issuer') return `“${value}”`;
+  if (kind === 'server' || kind === 'issuer' || kind === 'block_page') return `“${value}”`;
   return kind === 'certificate' ? `${value.slice(0, shownFingerprint)}…` : value;
 }

@@ -97,9 +97,13 @@ export function passingMonitors(
 function settingsColumns(sql: Queryable) {
   return sql`m.id as monitor, m.type, m.target, m.interval_s,
     case when m.type = 'dns' then m.config ->> 'resolver' end as resolver,
-    coalesce(m.config ->> 'probe', case when cardinality(m.places) = 1
-      then (select l.id::text from places l where l.organisation_id = m.organisation_id
-        and l.id::text = m.places[1]) end) as place`;
+    coalesce(cardinality(m.places), 0) + (m.config ->> 'probe' is not null)::int as chosen,
+    coalesce(case when m.places is not null or m.config ->> 'probe' is not null then (
+      select json_agg(json_build_object('id', l.id, 'addresses',
+        array(select distinct unnest(p.addresses) from probes p where p.place_id = l.id)))
+      from places l where l.organisation_id = m.organisation_id
+        and (l.id::text = any(m.places) or l.id::text = m.config ->> 'probe')) end,
+      '[]'::json) as private_places`;
 }
 
 /** Of evidence `e`, which each kind of check writes as it likes. */

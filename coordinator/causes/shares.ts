@@ -12,8 +12,15 @@ type Settings = {
   readonly interval_s: number;
   /** The server that a check of a name asks. */
   readonly resolver: string | null;
-  /** The only place that checks it, if it is a private one. */
-  readonly place: string | null;
+  /** How many places were chosen for it, and the private ones among them. */
+  readonly chosen: number;
+  readonly private_places: readonly PrivatePlace[];
+};
+
+type PrivatePlace = {
+  readonly id: string;
+  /** Where its probes' requests come from. */
+  readonly addresses: readonly string[];
 };
 
 /** By what its newest passing check was served. */
@@ -51,6 +58,7 @@ export function failingOf(monitor: FailingMonitor, asked: boolean): Failing {
   const { incident, started_at, cause, seen, interval_s } = monitor;
   const layer = causeLayer(cause);
   const sides = seen.map((side) => sharesSeen(monitor, side));
+  const blocks = ['blocked_by_firewall', 'origin_unreachable'].includes(cause.class);
   const [first = [], ...others] = sides;
   const common = first.filter((share) =>
     others.every((side) => side.some((one) => isSame(one, share))),
@@ -61,7 +69,11 @@ export function failingOf(monitor: FailingMonitor, asked: boolean): Failing {
     failed_at: started_at,
     layer,
     manner: mannerOf(cause, seen[0]?.status ?? null),
-    shares: [...settled(monitor), ...common],
+    shares: [
+      ...settled(monitor),
+      ...shareOf('block_page', blocks ? String(cause.params.vendor) : null),
+      ...common,
+    ],
     asked,
   };
 }
@@ -92,12 +104,17 @@ export function passingOf(
 const latestAnswerMs = 15_000;
 
 /** What its settings say. */
-function settled({ type, target, resolver, place }: Settings): Share[] {
+function settled({ type, target, resolver, chosen, private_places: places }: Settings): Share[] {
   const host = hostOf(type, target);
+  const [first, ...others] = places.length === chosen ? places : [];
+  const networks = (first?.addresses ?? []).filter((address) =>
+    others.every(({ addresses }) => addresses.includes(address)),
+  );
   return [
     ...(host === null ? [] : zonesOf(host)).map((value): Share => ({ kind: 'zone', value })),
     ...shareOf('name_server', resolver),
-    ...shareOf('place', place),
+    ...shareOf('place', first !== undefined && others.length === 0 ? first.id : null),
+    ...networks.map((value): Share => ({ kind: 'network', value })),
   ];
 }
 

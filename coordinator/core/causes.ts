@@ -91,11 +91,13 @@ const kinds = {
   certificate: ['tls'],
   address: ['tcp', 'tls', 'timeout', 'http', 'assertion'],
   redirect: ['dns', 'tcp', 'tls', 'timeout', 'http', 'assertion'],
+  block_page: ['http'],
   server: ['http'],
   issuer: ['tls'],
   zone: ['dns'],
   name_server: ['dns'],
   place: ['dns', 'tcp', 'tls', 'timeout', 'http'],
+  network: ['dns', 'tcp', 'tls', 'timeout', 'http'],
 } as const satisfies Record<string, readonly Layer[]>;
 
 export type ShareKind = keyof typeof kinds;

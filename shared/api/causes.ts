@@ -5,7 +5,7 @@ export const CauseOut = object('CauseOut', {
   id: uuid({ example: exampleIds.cause }),
   kind: string({
     description:
-      'What its incidents share: `address`, `certificate`, `redirect`, `server`, `issuer`, `zone`, `name_server` or `place`. There may be others later.',
+      'What its incidents share: `address`, `certificate`, `redirect`, `block_page`, `server`, `issuer`, `zone`, `name_server`, `place` or `network`. There may be others later.',
     example: 'address',
   }),
   value: string({

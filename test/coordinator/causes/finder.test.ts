@@ -49,14 +49,19 @@ describe('what incidents have in common', () => {
     await bench.sql`update monitor_status set status = 'up' where monitor_id = ${id}`;
   };
 
-  const failing = async (address: string, cause = 'connection_refused'): Promise<string> => {
+  const failing = async (
+    address: string,
+    cause = 'connection_refused',
+    { params = {}, places }: { params?: Record<string, unknown>; places?: string[] } = {},
+  ): Promise<string> => {
     const [incident, id] = [newId(), await monitor(address)];
+    if (places) await bench.sql`update monitors set places = ${places} where id = ${id}`;
     const evidence = { attempts: [{ address, code: 'ECONNREFUSED', ms: 1 }] };
     await bench.sql`
       insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, cause,
         seen_probe, seen_continent, confirmed_probe, confirmed_continent)
       values (${incident}, ${house.organisation}, ${id}, ${new Date(now - 5 * minute)},
-        ${new Date(now - 5 * minute)}, ${JSON.stringify({ class: cause, params: {} })}::text::jsonb,
+        ${new Date(now - 5 * minute)}, ${JSON.stringify({ class: cause, params })}::text::jsonb,
         'Oslo', 'Europe', 'Tokyo', 'Asia')`;
     for (const [part, continent] of [
       ['seen', 'Europe'],
@@ -125,6 +130,33 @@ describe('what incidents have in common', () => {
     expect(told).toMatchObject([
       { event: 'cause.found', cause: cause_id, name },
       { event: 'cause.ended', cause: cause_id, name },
+    ]);
+  });
+
+  test('rule 48: a block page, and the network of several private places', async () => {
+    for (let nth = 0; nth < 20; nth += 1) await passing(`198.51.100.${nth}`);
+    const [office, attic] = [newId(), newId()];
+    for (const [place, addresses] of [
+      [office, ['192.0.2.7', '192.0.2.8']],
+      [attic, ['192.0.2.7']],
+    ] as const) {
+      await bench.sql`insert into places (id, organisation_id, name, continent)
+        values (${place}, ${house.organisation}, ${place}, 'Europe')`;
+      await bench.sql`insert into probes (id, organisation_id, name, continent, place_id, addresses)
+        values (${newId()}, ${house.organisation}, ${place}, 'Europe', ${place}, ${addresses})`;
+    }
+    for (let nth = 0; nth < 4; nth += 1)
+      await failing(`203.0.113.${nth}`, 'blocked_by_firewall', {
+        params: { vendor: 'Cloudflare', status: 403 },
+      });
+    const chosen = [[office], [attic], [office, attic], [attic], [office, 'Asia']];
+    for (const [nth, places] of chosen.entries())
+      await failing(`203.0.113.${100 + nth}`, 'connection_refused', { places });
+    await finder.tick();
+    const { items } = await bench.call(listCauses, house.viewer, { state: 'open' });
+    expect(items.map(({ name, incidents }) => [name, incidents]).toSorted()).toEqual([
+      ['Block page of “Cloudflare”', 4],
+      ['Network 192.0.2.7', 4],
     ]);
   });
 });
