@@ -137,7 +137,16 @@ export const listDashboard = innerOperation({
       /** With warnings, whatever their status. */
       warned: integer(),
     }),
-    /** The first few of those in trouble. */
+    /** What several of those in trouble have in common. */
+    causes: array(
+      object('FailingCauseOut', {
+        id: uuid(),
+        name: string(),
+        down: integer(),
+        since: dateTime(),
+      }),
+    ),
+    /** The first few of the others in trouble. */
     failing: array(
       object('FailingMonitorOut', {
         id: uuid(),

@@ -1,6 +1,7 @@
 import { wordsOf } from '../../shared/base/names.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
 import type { Cause, Witness } from '../../shared/checks/result.ts';
+import type { CauseRow } from '../causes/model.ts';
 import type { Queryable } from '../database/connect.ts';
 import { escapeLike, limited, ms, searchText } from '../database/sql.ts';
 import { groupChoices } from '../groups/queries.ts';
@@ -60,6 +61,12 @@ export type FailingMonitor = {
   readonly witnesses: readonly Witness[];
 };
 
+/** Of several of those that match. */
+export type FailingCause = Pick<CauseRow, 'id' | 'kind' | 'value' | 'place_name'> & {
+  readonly down: number;
+  readonly since: number;
+};
+
 export type DashboardProbe = {
   readonly name: string;
   readonly continent: string;
@@ -71,7 +78,9 @@ export type DashboardFigures = {
   readonly counts: StatusCounts;
   /** How many of them have warnings: those that the filter asks for, or any. */
   readonly warned: number;
-  /** Those in trouble among those that match, down before verifying, the newest first. */
+  /** Causes of those in trouble among those that match, the newest first. */
+  readonly causes: readonly FailingCause[];
+  /** The others in trouble, down before verifying, the newest first. */
   readonly failing: readonly FailingMonitor[];
   readonly groups: readonly { readonly id: string; readonly name: string }[];
   /** Of all monitors, whatever the list is narrowed to. */
@@ -100,7 +109,19 @@ export async function dashboardFigures(
   const [row] = await sql<
     (Omit<DashboardFigures, 'counts'> & { counts: Partial<Record<StatusRow | 'all', number>> })[]
   >`
+    with folded as materialized (
+      select c.id, c.kind, c.value, (select l.name from places l
+          where l.organisation_id = c.organisation_id and l.id::text = c.value) as place_name,
+        count(*) as down, ${ms(sql, 'min(s.since)')} as since
+      from causes c join cause_members n on n.cause_id = c.id
+        join incidents i on i.id = n.incident_id and i.resolved_at is null
+        join monitor_status s on s.monitor_id = i.monitor_id
+      where c.organisation_id = ${organisation} and c.ended_at is null and s.status = 'down'
+        and ${matching(sql, organisation, ofAny, covered)}
+        and ${notCovered(sql, covered, 's.monitor_id')}
+      group by c.id having count(*) > 1)
     select
+      (select coalesce(json_agg(f order by f.since desc), '[]') from folded f) as causes,
       (select coalesce(json_object_agg(status, count), '{}') from (${byStatus}) c) as counts,
       (select count(*) from monitor_status s
         where ${matching(sql, organisation, warned, covered)}) as warned,
@@ -111,6 +132,8 @@ export async function dashboardFigures(
         left join incidents i on i.monitor_id = m.id and i.resolved_at is null
         where ${matching(sql, organisation, ofAny, covered)} and ${worst(sql)}
           and ${notCovered(sql, covered, 's.monitor_id')}
+          and not exists (select 1 from cause_members n join folded on folded.id = n.cause_id
+            where n.incident_id = i.id)
         order by s.status, s.since desc ${limited(sql, most.failing)}) f) as failing,
       (select json_build_object('down', count(*) filter (where s.status = 'down'),
           'verifying', count(*) filter (where s.status = 'verifying'))

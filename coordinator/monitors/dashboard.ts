@@ -1,5 +1,6 @@
 import type { InputOf } from '../../shared/api/operation.ts';
 import { causeSentence } from '../../shared/checks/causes.ts';
+import { causeName } from '../causes/model.ts';
 import { barsOf, windowOf } from '../core/uptime.ts';
 import type { AnswerOf } from '../gate/answer.ts';
 import { handle } from '../gate/bind.ts';
@@ -82,6 +83,9 @@ export const listDashboard = handle(contract.listDashboard)(
     });
     return {
       counts,
+      causes: figures.causes.map(({ id, down, since, ...cause }) => ({
+        ...{ id, name: causeName(cause), down, since },
+      })),
       failing: figures.failing.map(({ cause, witnesses, ...each }) => ({
         ...each,
         witnesses: [...witnesses],

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newId } from '../../shared/base/crypto.ts';
 import { type Look, openAs, type Tab } from '../support/browser.ts';
+import { makeCause } from '../support/causes.ts';
 import { type Demo, demoCount, seedDemo } from '../support/demo.ts';
 import { describeInBrowser } from '../support/in-browser.ts';
 import { startWeb, type TestWeb, type Who } from '../support/web.ts';
@@ -277,6 +279,29 @@ describeInBrowser('the dashboard', (browser) => {
       `${web.house.member.email} has it`,
     );
     await web.sql`update incidents set acknowledged_at = null, acknowledged_as = null where id = ${demo.incident}`;
+    await tab.close();
+  });
+
+  test('folds what is down by one cause into a row that leads to its incidents', async () => {
+    const { sql, house } = web;
+    const incident = newId();
+    await sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at)
+      values (${incident}, ${house.organisation}, ${demo.idOf('Cart')}, now(), now())`;
+    const tab = await open('/', { width: 390 });
+    const row = tab.page.locator('#failing > ul > li').first();
+    expect(await row.innerText()).toContain('Cart');
+    const cause = await makeCause(sql, house.organisation, incident, demo.incident);
+    await expect.poll(() => row.innerText()).toContain('2 monitors');
+    expect(await row.innerText()).toMatch(
+      /^2 monitors\s+down \d+ min\s+One cause: Domain .*\.example$/,
+    );
+    expect(await tab.page.locator('#failing').innerText()).not.toContain('Checkout');
+    await row.getByRole('link').click();
+    await tab.page.waitForURL(`**/incidents?cause=${cause}`);
+    expect(await tab.page.locator('main').innerText()).toContain('Checkout');
+    expect(tab.complaints).toEqual([]);
+    await sql`delete from causes where id = ${cause}`;
+    await sql`delete from incidents where id = ${incident}`;
     await tab.close();
   });
 

@@ -2202,6 +2202,8 @@ create trigger changed_insert after insert on deleted_monitors referencing new t
 create trigger chunks_inserted after insert on chunks referencing new table as changed for each statement execute function mark_stale_days();
 create trigger chunks_updated after update on chunks referencing new table as changed for each statement execute function mark_stale_days();
 
+create trigger changed_delete after delete on cause_members referencing old table as rows for each statement execute function tell_changed();
+create trigger changed_insert after insert on cause_members referencing new table as rows for each statement execute function tell_changed();
 create trigger changed_insert after insert on incidents referencing new table as rows for each statement execute function tell_changed();
 create trigger changed_update after update on incidents referencing new table as rows for each statement execute function tell_changed();
 create trigger events_insert after insert on incidents referencing new table as added for each statement execute function write_incident_events();

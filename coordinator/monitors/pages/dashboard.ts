@@ -168,8 +168,9 @@ function titleOf(shown: Dashboard): string {
  * by screen readers when it changes; the times below it tick.
  */
 function failingPart(shown: Dashboard, view: View, request: MembersRequest): Html {
-  const { counts, failing, others } = shown;
+  const { counts, causes, failing, others } = shown;
   const count = counts.down + counts.verifying;
+  const folded = causes.reduce((sum, { down }) => sum + down, 0);
   const elsewhere = others.down + others.verifying;
   return html`
     <section class="table-card failing" id="failing">
@@ -187,9 +188,17 @@ function failingPart(shown: Dashboard, view: View, request: MembersRequest): Htm
               `
         }
       </p>
-      ${failing.length > 0 && html`<ul>${failing.map((each) => failingRow(each, request))}</ul>`}
       ${
-        count > failing.length &&
+        failing.length + folded > 0 &&
+        html`
+          <ul>
+            ${causes.map((each) => causeRow(each, request))}
+            ${failing.map((each) => failingRow(each, request))}
+          </ul>
+        `
+      }
+      ${
+        count > failing.length + folded &&
         html`
           <p class="row tight failing-head">
             <a href="${safeUrl(addressOf(view, { status: null, sort: 'state' }))}">
@@ -199,6 +208,25 @@ function failingPart(shown: Dashboard, view: View, request: MembersRequest): Htm
         `
       }
     </section>
+  `;
+}
+
+/** `30 monitors · down 4 min`, and below the one cause; its incidents are a click away. */
+function causeRow(
+  { id, name, down, since }: Dashboard['causes'][number],
+  { times }: MembersRequest,
+): Html {
+  return html`
+    <li id="failing-${id}" class="row-down" data-row>
+      <span class="state state-down">${icon('down')}</span>
+      <div>
+        <p class="failing-name">
+          <a href="/incidents?cause=${id}">${countText(down)} monitors</a>
+          <span>down${' '}${times.lasting(since)}</span>
+        </p>
+        <p class="failing-about"><span class="failing-cause">One cause: ${name}</span></p>
+      </div>
+    </li>
   `;
 }
 

@@ -10,6 +10,7 @@ import {
 import { dashboardPage } from '../../../coordinator/monitors/dashboard-queries.ts';
 import { search } from '../../../coordinator/search/contract.ts';
 import { showFrame } from '../../../coordinator/web/contract.ts';
+import { getCause } from '../../../shared/api/causes.ts';
 import { createGroup, deleteGroup } from '../../../shared/api/groups.ts';
 import {
   createMaintenanceWindow,
@@ -23,6 +24,8 @@ import {
   updateMonitor,
 } from '../../../shared/api/monitors.ts';
 import { listAudit } from '../../../shared/api/organisations.ts';
+import { newId } from '../../../shared/base/crypto.ts';
+import { makeCause } from '../../support/causes.ts';
 import { type Demo, demoCount, seedDemo } from '../../support/demo.ts';
 import { gateBench } from '../../support/gate.ts';
 import {
@@ -88,6 +91,31 @@ describe('the dashboard', () => {
       expect([name, percent]).toEqual([name, own.uptime.percent]);
       if (status !== 'maintenance') expect([name, status]).toEqual([name, own.status]);
     }
+  });
+
+  test('folds those that are down by one cause into one row, as far as they match', async () => {
+    const own = await createTestOrganisation(bench.sql);
+    const down = async (name: string): Promise<string> => {
+      const { id } = await bench.call(createMonitor, own.owner, { type: 'heartbeat', name });
+      const incident = newId();
+      await bench.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at)
+        values (${incident}, ${own.organisation}, ${id}, now(), now())`;
+      await bench.sql`update monitor_status set status = 'down' where monitor_id = ${id}`;
+      return incident;
+    };
+    const members = [await down('Shop 1'), await down('Shop 2'), await down('Mail')];
+    await down('Alone');
+    const cause = await makeCause(bench.sql, own.organisation, ...members);
+    const { name } = await bench.call(getCause, own.viewer, { cause_id: cause });
+    const shown = async (q: string) => {
+      const { causes, failing } = await list({ q }, own.viewer);
+      return [causes.map((each) => [each.name, each.down]), failing.map((each) => each.name)];
+    };
+    expect(await shown('')).toEqual([[[name, 3]], ['Alone']]);
+    expect(await shown('shop')).toEqual([[[name, 2]], []]);
+    expect(await shown('mail')).toEqual([[], ['Mail']]);
+    await bench.sql`update causes set ended_at = now() where id = ${cause}`;
+    expect((await list({}, own.viewer)).causes).toEqual([]);
   });
 
   test('has no uptime of a monitor younger than an hour', async () => {
