@@ -52,13 +52,13 @@ export async function deletedMonitor(
   }
   if (repeated === undefined)
     throw new ToolFault(
-      'Nothing was deleted: give confirm_name, the name of the monitor letter for letter. Ask ' +
-        'the person first.',
+      'Nothing was deleted. Ask the person to repeat the name of the monitor, letter for ' +
+        'letter, and pass it on in confirm_name.',
     );
   if (repeated !== name)
     throw new ToolFault(
-      'Nothing was deleted: confirm_name is not the name of this monitor. See get_monitor, and ' +
-        'ask the person which one is meant.',
+      'Nothing was deleted: this monitor has another name. Ask the person which monitor is ' +
+        'meant, and see get_monitor.',
     );
   await around.ask(operation, input);
   return {

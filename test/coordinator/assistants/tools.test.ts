@@ -194,11 +194,11 @@ describe('tools', () => {
         assistant.callTool({ name: 'delete_monitor', arguments: { id, ...more } });
       expect(await remove({})).toMatchObject({
         isError: true,
-        content: [{ text: expect.stringMatching(/^Nothing was deleted: give confirm_name/) }],
+        content: [{ text: expect.stringMatching(/^Nothing was deleted\. Ask the person/) }],
       });
       expect(await remove({ confirm_name: 'Old shop' })).toMatchObject({
         isError: true,
-        content: [{ text: expect.stringMatching(/is not the name/) }],
+        content: [{ text: expect.stringMatching(/has another name/) }],
       });
       expect(await bench.refusal(getMonitor, house().owner, { monitor_id: id })).toBe('taken');
       const done = await remove({ confirm_name: 'old shop' });
