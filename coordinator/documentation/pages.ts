@@ -1,3 +1,4 @@
+import { capital } from '../../shared/base/text.ts';
 import { heading, linkButton } from '../web/elements.ts';
 import { notFoundAnswer } from '../web/failures.ts';
 import { type Html, html, safeUrl } from '../web/html.ts';
@@ -39,14 +40,14 @@ function documentationPage(name: string, baseUrl: string): PageAnswer {
     frame: 'bare',
     isKept: true,
     main: html`
-      <div class="docs">
+      <div class="docs${isIndex && ' docs-index'}">
         <article>
           ${heading({
             sentence: words,
             below: wordsMarkup(about.words, baseUrl),
             trail: isIndex ? [] : [{ href: '/docs', name: 'Documentation' }],
           })}
-          ${markupOf(blocks, baseUrl)}
+          ${isIndex ? chapterCards() : markupOf(blocks, baseUrl)}
           <p class="actions">
             ${linkButton(`/docs/${name}.md`, 'This page as Markdown')}
             ${linkButton('/api/v1/docs', 'API reference')}
@@ -56,6 +57,26 @@ function documentationPage(name: string, baseUrl: string): PageAnswer {
       </div>
     `,
   });
+}
+
+function chapterCards(): readonly Html[] {
+  return readContents(pageText(indexName)).map(
+    ({ title, pages }) => html`
+      <section>
+        <h2>${title}</h2>
+        <div class="columns">
+          ${pages.map(
+            ({ name, title, about }) => html`
+              <a class="card" href="${safeUrl(`/docs/${name}`)}">
+                <b>${title}</b>
+                <span class="note">${capital(about)}</span>
+              </a>
+            `,
+          )}
+        </div>
+      </section>
+    `,
+  );
 }
 
 function contents(current: string): Html {

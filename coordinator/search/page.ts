@@ -32,14 +32,21 @@ import { listRecent, search } from './contract.ts';
 import { hasAll } from './typos.ts';
 
 const kinds: Readonly<
-  Record<string, { readonly symbol: IconName; readonly href: (id: string) => string }>
+  Record<
+    string,
+    { readonly title: string; readonly symbol: IconName; readonly href: (id: string) => string }
+  >
 > = {
-  group: { symbol: 'groups', href: (id) => `/?group=${id}` },
-  incident: { symbol: 'incidents', href: (id) => `/incidents/${id}` },
-  status_page: { symbol: 'status-pages', href: (id) => `/status-pages/${id}` },
-  channel: { symbol: 'alerts', href: (id) => `/alerts/${id}` },
-  member: { symbol: 'members', href: () => '/members' },
-  tag: { symbol: 'monitors', href: (tag) => `/${queryOf({ tag })}` },
+  group: { title: 'Groups', symbol: 'groups', href: (id) => `/?group=${id}` },
+  incident: { title: 'Incidents', symbol: 'incidents', href: (id) => `/incidents/${id}` },
+  status_page: {
+    title: 'Status pages',
+    symbol: 'status-pages',
+    href: (id) => `/status-pages/${id}`,
+  },
+  channel: { title: 'Channels', symbol: 'alerts', href: (id) => `/alerts/${id}` },
+  member: { title: 'Members', symbol: 'members', href: () => '/members' },
+  tag: { title: 'Tags', symbol: 'monitors', href: (tag) => `/${queryOf({ tag })}` },
 };
 
 type Verb = {
@@ -201,15 +208,29 @@ async function foundBy(request: MembersRequest, asked: Asked): Promise<readonly 
     q === '' && ids.length > 0 ? ask(listRecent, { ids: ids.join('.') }) : { items: [] },
   ]);
   const first = new Set(recent.items.map(({ id }) => id));
+  const things = Map.groupBy(
+    [...recent.items, ...items.filter(({ id }) => !first.has(id))],
+    ({ kind }) => kinds[kind]?.title ?? 'Monitors',
+  );
   return [
-    ...(await actsFor(request, asked)),
-    ...[...recent.items, ...items.filter(({ id }) => !first.has(id))].map((item) =>
-      itemLink(item, times),
+    ...below('Actions', await actsFor(request, asked)),
+    ...[...things].flatMap(([title, of]) =>
+      below(
+        title,
+        of.map((item) => itemLink(item, times)),
+      ),
     ),
-    ...(q === '' ? [] : actsOfOnly(request, items)),
-    ...(await verbsFor(request, asked)),
-    ...placesFor(asked),
+    ...below('Actions', [
+      ...(q === '' ? [] : actsOfOnly(request, items)),
+      ...(await verbsFor(request, asked)),
+    ]),
+    ...below('Pages', placesFor(asked)),
   ];
+}
+
+/** Nothing has no head. */
+function below(title: string, links: readonly Html[]): readonly Html[] {
+  return links.length === 0 ? [] : [html`<li class="menu-title">${title}</li>`, ...links];
 }
 
 /** "pause shop": the verb, and the monitors whose words follow it. */
@@ -263,11 +284,7 @@ function itemLink(item: Item, times: Times): Html {
 }
 
 function moreOf({ kind, detail }: Item, times: Times): Part {
-  return kind === 'incident'
-    ? html`Incident of ${times.moment(detail)}`
-    : kind === 'tag'
-      ? `Tag, ${detail}`
-      : detail;
+  return kind === 'incident' ? times.moment(detail) : detail;
 }
 
 /** Where one monitor is meant, what can be done to it follows. */
@@ -284,7 +301,7 @@ async function verbsFor(request: MembersRequest, asked: Asked): Promise<readonly
       .filter(
         ({ name, also = '', needs }) => matches(asked, `${name} ${also}`) && mayAll(request, needs),
       )
-      .map(({ name, symbol, href }) => link(href, icon(symbol), name, 'Command')),
+      .map(({ name, symbol, href }) => link(href, icon(symbol), name, null)),
     ...(await muteVerb(request, asked)),
     ...themeVerbs(request, asked),
   ];
@@ -311,7 +328,7 @@ async function muteVerb({ ask, may }: MembersRequest, asked: Asked): Promise<rea
       <li>
         <form method="post" action="${safeUrl(path)}">
           ${!isMuted && hiddenField('minutes', muteMinutes)}
-          <button>${inside(icon(symbol), name, 'Command')}</button>
+          <button>${inside(icon(symbol), name, null)}</button>
         </form>
       </li>
     `,
@@ -326,7 +343,7 @@ function themeVerbs({ theme }: MembersRequest, asked: Asked): readonly Html[] {
       (each) => html`
         <li>
           <button form="preferences" name="theme" value="${each ?? ''}">
-            ${inside(icon('see'), `Theme: ${capital(each ?? 'system')}`, 'Command')}
+            ${inside(icon('see'), `Theme: ${capital(each ?? 'system')}`, null)}
           </button>
         </li>
       `,
@@ -337,5 +354,5 @@ function themeVerbs({ theme }: MembersRequest, asked: Asked): readonly Html[] {
 function placesFor(asked: Asked): readonly Html[] {
   return entries
     .filter(({ name }) => matches(asked, `go to ${name}`))
-    .map((entry) => link(entry.href, icon(entry.icon), `Go to ${entry.name}`, 'Page'));
+    .map((entry) => link(entry.href, icon(entry.icon), `Go to ${entry.name}`, null));
 }
