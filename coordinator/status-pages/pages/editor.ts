@@ -47,7 +47,7 @@ import { addCard, publishedCard } from './rows.ts';
 import {
   accessCard,
   domainCard,
-  logoCard,
+  logoForm,
   lookCard,
   settingNames,
   settingsIn,
@@ -104,7 +104,7 @@ function editorPage(editing: Editing, document: string): PageAnswer {
         ${formSummary(state)}
         ${isFirst && incidentsCard(editing)}
         ${isWriter ? settingsForm(editing, document) : publishedCard(editing)}
-        ${logoCard(editing)}
+        ${logoForm(editing)}
         ${!isWriter && factsCard(editing)}
         ${!isFirst && incidentsCard(editing)}
       </div>

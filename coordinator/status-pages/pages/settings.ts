@@ -6,7 +6,7 @@ import {
 import { notice } from '../../web/elements.ts';
 import { type Form, inputOf } from '../../web/form-data.ts';
 import { checkField, choiceField, selectField, textArea, textField } from '../../web/forms.ts';
-import { type Html, html, icon, safeUrl } from '../../web/html.ts';
+import { type Html, html, icon, type Part, safeUrl } from '../../web/html.ts';
 import { setStatusPageLogo } from '../contract.ts';
 import { accessWords, card, type Editing, languageNames } from './cards.ts';
 
@@ -24,7 +24,8 @@ export function settingsIn(form: Form): Readonly<Record<string, unknown>> {
 
 const languages = Object.entries(languageNames).map(([value, label]) => ({ value, label }));
 
-export function lookCard({ page, editor, request, state }: Editing): Html | null {
+export function lookCard(editing: Editing): Html | null {
+  const { page, editor, request, state } = editing;
   return request.may(updateStatusPage)
     ? card(
         'look',
@@ -67,6 +68,7 @@ export function lookCard({ page, editor, request, state }: Editing): Html | null
               help: 'For links and the line at the top. Dark mode uses a lighter shade.',
             })}
           </div>
+          ${logoFields(editing)}
           ${checkField({
             name: 'enabled',
             label: 'Published',
@@ -88,14 +90,13 @@ function swatch(accent: string | null): Html | null {
     `;
 }
 
-export function logoCard({ page, request, state }: Editing): Html | null {
+/** Inside the editor's form, but of a form of its own: `logoForm`. */
+function logoFields({ page, request, state }: Editing): Part {
   if (!request.may(setStatusPageLogo)) return null;
   const fault = state.faults.get('logo');
-  return card(
-    'logo',
-    'Logo',
-    null,
-    html`
+  return html`
+    <div class="field" id="logo">
+      <label for="field-logo">Logo</label>
       ${
         page.logo !== null &&
         html`
@@ -107,43 +108,56 @@ export function logoCard({ page, request, state }: Editing): Html | null {
           </p>
         `
       }
+      <div class="row">
+        <input
+          type="file"
+          id="field-logo"
+          name="logo"
+          form="logo-form"
+          accept="image/png,image/jpeg,image/webp"
+          required
+          aria-describedby="field-logo-help${fault !== undefined && ' field-logo-fault'}"${
+            fault !== undefined && html` aria-invalid="true"`
+          }
+        >
+        <button class="button" form="logo-form">Upload</button>
+        ${
+          page.logo !== null &&
+          html`
+            <button
+              class="button button-quiet"
+              form="logo-form"
+              formaction="/status-pages/${page.id}/logo/remove"
+              formenctype="application/x-www-form-urlencoded"
+              formnovalidate
+            >
+              Delete logo
+            </button>
+          `
+        }
+      </div>
+      <p class="field-help" id="field-logo-help">
+        PNG, JPEG or WebP, up to 100 KB. Shown 40 pixels high.
+      </p>
+      ${
+        fault !== undefined &&
+        html`<p class="field-fault" id="field-logo-fault">${icon('down')}${fault}</p>`
+      }
+    </div>
+  `;
+}
+
+export function logoForm({ page, request }: Editing): Part {
+  return (
+    request.may(setStatusPageLogo) &&
+    html`
       <form
-        class="form"
+        id="logo-form"
         method="post"
         action="/status-pages/${page.id}/logo"
         enctype="multipart/form-data"
-      >
-        <div class="field">
-          <label for="field-logo">${page.logo === null ? 'Image' : 'Another image'}</label>
-          <input
-            type="file"
-            id="field-logo"
-            name="logo"
-            accept="image/png,image/jpeg,image/webp"
-            required
-            aria-describedby="field-logo-help${fault !== undefined && ' field-logo-fault'}"${
-              fault !== undefined && html` aria-invalid="true"`
-            }
-          >
-          <p class="field-help" id="field-logo-help">
-            PNG, JPEG or WebP, up to 100 KB. Shown 40 pixels high.
-          </p>
-          ${
-            fault !== undefined &&
-            html`<p class="field-fault" id="field-logo-fault">${icon('down')}${fault}</p>`
-          }
-        </div>
-        <div class="actions"><button class="button">Upload logo</button></div>
-      </form>
-      ${
-        page.logo !== null &&
-        html`
-          <form method="post" action="/status-pages/${page.id}/logo/remove">
-            <button class="button button-quiet">${icon('delete')}Delete logo</button>
-          </form>
-        `
-      }
-    `,
+      ></form>
+    `
   );
 }
 
