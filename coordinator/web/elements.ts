@@ -377,7 +377,7 @@ export function chips(label: string, all: readonly Chip[]): Html {
 /** A figure with its name, in a list of class `figures`. */
 export function figure(name: Part, value: Part): Html {
   return html`
-    <div class="card">
+    <div>
       <dt>${name}</dt>
       <dd>${value}</dd>
     </div>

@@ -25,7 +25,7 @@ export function deliveryBar(delivery: Delivery | undefined): Html | null {
     <div class="notice notice-${state} row" id="delivery">
       ${icon(state)}
       <p class="notice-title">${deliveryWords(delivery)}</p>
-      <a class="button" href="/alerts">Fix</a>
+      <span class="links"><a href="/alerts">Fix</a></span>
     </div>
   `;
 }
