@@ -182,7 +182,7 @@ function ownerOf({ own, owner }: Connection): Part {
 }
 
 function usedOf({ last_used_at }: Connection, { times }: MembersRequest): Part {
-  return last_used_at === null ? 'Never' : times.ago(last_used_at);
+  return last_used_at === null ? '–' : times.ago(last_used_at);
 }
 
 const trail = [{ href: '/tokens', name: 'API & assistants' }];

@@ -382,7 +382,7 @@ function probesOf(items: readonly Probe[], { times }: OperatorsRequest): Html {
             Continent: probe.continent,
             'Checks for': probe.organisation === null ? 'All organisations' : 'One organisation',
             Version: probe.version ?? '–',
-            'Last seen': probe.last_seen_at === null ? 'Never' : times.ago(probe.last_seen_at),
+            'Last seen': probe.last_seen_at === null ? '–' : times.ago(probe.last_seen_at),
           })),
           table,
           'probe list',

@@ -6,8 +6,9 @@ import type { Witness } from '../../shared/checks/result.ts';
 import { openInvitations } from '../enrolment/pages.ts';
 import { countText, heading, linkButton, notice, type State, stateMark } from '../web/elements.ts';
 import { type FormState, formSummary, refuseUnlessMay, textField, typed } from '../web/forms.ts';
-import { type Html, html, icon, safeUrl } from '../web/html.ts';
+import { type Html, html, icon, type Part, safeUrl } from '../web/html.ts';
 import { forMembers, type MembersRequest, type PageAnswer, seeOther, show } from '../web/page.ts';
+import { number, stepTable } from '../web/tables.ts';
 import { witnessLine, witnessMap } from '../web/witnesses.ts';
 import { showOwnProbe } from './contract.ts';
 
@@ -116,7 +117,7 @@ export function clockText(offset_ms: number | null): string {
 }
 
 export function refutedText({ refuted, targets }: Pick<Checker, 'refuted' | 'targets'>): string {
-  if (targets === null || refuted === 0) return 'None';
+  if (targets === null || refuted === 0) return '–';
   return `${refuted} of ${targets} hosts (${Math.round((100 * refuted) / Math.max(1, targets))} %)`;
 }
 
@@ -173,26 +174,13 @@ export const probesPage = forMembers.get('/probes', async (request) => {
               'No other continent can confirm an outage. It counts after three failures in a row.',
             )
           }
-          <div class="card outage-seen">${witnessMap(points)}${witnessLine(points, { words: healthWords })}</div>
-          <div class="table-card">
-            <table class="cards whole-words">
-              <thead>
-                <tr>
-                  <th scope="col">State</th>
-                  <th scope="col">Probe</th>
-                  <th scope="col">Continent</th>
-                  <th scope="col">Your checks</th>
-                  <th scope="col">Disagreed</th>
-                  <th scope="col">Clock</th>
-                  <th scope="col">Network</th>
-                  <th scope="col">Version</th>
-                  <th scope="col" class="number">Last seen</th>
-                </tr>
-              </thead>
-              <tbody>
-                ${[...continents.values()].flat().map((each) => rowOf(each, request))}
-              </tbody>
-            </table>
+          <div class="card">
+            <div class="outage-seen">
+              ${witnessMap(points)}${witnessLine(points, { words: healthWords })}
+            </div>
+          </div>
+          <div class="two-lines">
+            ${stepTable([...continents.values()].flat().map((each) => rowOf(each, request)))}
           </div>
           ${invitations}
           <section class="card stack">
@@ -210,12 +198,11 @@ export const probesPage = forMembers.get('/probes', async (request) => {
                 An unverified location is not proven; response times can contradict it. A doubtful probe confirms no outage until the operator confirms its
                 location.
               </dd>
-              <dt><b>Clock</b></dt>
-              <dd>How far the clock of its host is off. Times on pages are corrected by it.</dd>
-              <dt><b>Network</b></dt>
+              <dt><b>Host</b></dt>
               <dd>
-                The autonomous system that its host belongs to. A probe in another one confirms an
-                outage, where there is a choice.
+                The network (autonomous system) that it is in, its version, and how far its clock is
+                off. A probe in another network confirms an outage, where there is a choice. Times
+                on pages are corrected by the clock.
               </dd>
               ${
                 request.with.identifiesProbes &&
@@ -281,69 +268,58 @@ function pointsOf(continents: ReadonlyMap<string, readonly Checker[]>): readonly
   }));
 }
 
-function rowOf(checker: Checker, { times, may }: MembersRequest): Html {
-  const { id, name, version, last_seen_at, quarantine_reason, doubt, state, clock_offset_ms } =
-    checker;
-  return html`
-    <tr id="probe-${id}" data-row>
-      <td data-label="State">
-        <span>
-          ${markOf(checker)}
-          ${
-            (state === 'quarantined' || state === 'doubted') &&
-            html`
-              <span class="note">
-                ${(state === 'doubted' ? doubt : quarantine_reason) ?? 'Quarantined'}.
-                Its results count as unknown.
-              </span>
-            `
-          }
-        </span>
-      </td>
-      <td data-label="Probe">
-        <span>
-          <b>${name}</b>
-          ${
-            checker.private &&
-            html`
-              ${' '}
-              <span class="softer">
-                · ${placeText(checker)}${
-                  may(endProbe) &&
-                  html`
-                    ${' '}· <a href="/probes/${id}/end">
-                      delete<span class="unseen"> the probe ${name}</span>
-                    </a>
-                  `
-                }
-              </span>
-            `
-          }
-        </span>
-      </td>
-      <td data-label="Continent">
-        <span>
-          ${checker.continent}
-          <span class="note">
-            ${checker.region !== null && `${checker.region} · `}${locationText(checker)}
-          </span>
-        </span>
-      </td>
-      <td data-label="Your checks">${checkedText(checker)}</td>
-      <td data-label="Disagreed">${refutedText(checker)}</td>
-      <td data-label="Clock">${clockText(clock_offset_ms)}</td>
-      <td data-label="Network">${networkText(checker)}</td>
-      <td data-label="Version">${version ?? '–'}</td>
-      <td data-label="Last seen" class="number">
-        ${last_seen_at === null ? 'Never' : times.ago(last_seen_at)}
-      </td>
-    </tr>
-  `;
+function rowOf(checker: Checker, { times, may }: MembersRequest) {
+  const { id, name, continent, region, last_seen_at, quarantine_reason, doubt, state } = checker;
+  return {
+    id: `probe-${id}`,
+    State: html`
+      <span>
+        ${markOf(checker)}
+        ${
+          (state === 'quarantined' || state === 'doubted') &&
+          html`
+            <span class="note">
+              ${(state === 'doubted' ? doubt : quarantine_reason) ?? 'Quarantined'}.
+              Its results count as unknown.
+            </span>
+          `
+        }
+      </span>
+    `,
+    Probe: html`
+      <b>${name}</b>
+      ${
+        checker.private &&
+        may(endProbe) &&
+        html`
+          ${' '}<a href="/probes/${id}/end">delete<span class="unseen"> the probe ${name}</span></a>
+        `
+      }
+    `,
+    Continent: html`
+      <span>
+        ${continent}
+        <span class="note">${region !== null && `${region} · `}${locationText(checker)}</span>
+      </span>
+    `,
+    'Your checks': checkedText(checker),
+    Host: hostText(checker),
+    'Last seen': number(last_seen_at === null ? '–' : times.ago(last_seen_at)),
+  };
 }
 
-function networkText({ origin_as, way }: Checker): Html {
-  const name = origin_as === null ? '–' : `AS${origin_as}`;
-  return html`<span>${name}${way === 'websocket' && html`<span class="note">through port 443</span>`}</span>`;
+/** Its network, and below it what else is worth knowing of it. */
+function hostText({ origin_as, version, clock_offset_ms }: Checker): Part {
+  const more = [
+    ...(version === null ? [] : [version]),
+    ...(clock_offset_ms === null ? [] : [`clock ${clockText(clock_offset_ms)}`]),
+  ];
+  return html`
+    <span>
+      ${origin_as === null ? '–' : `AS${origin_as}`}
+      ${more.length > 0 && html`<span class="note">${more.join(' · ')}</span>`}
+    </span>
+  `;
 }
 
 function markOf({ state }: Checker): Html {
@@ -351,18 +327,19 @@ function markOf({ state }: Checker): Html {
   return stateMark(shape, words);
 }
 
-/** Where a private probe is named after its place, the place needs no second mention. */
-function placeText({ name, place }: Checker): string {
-  return place === null || place.name === name ? 'private' : `private, in ${place.name}`;
+/** A private probe checks for people who know where it is; its place may have its name. */
+function locationText({ name, place, private: isPrivate, location }: Checker): string {
+  if (!isPrivate) return locationWords[location] ?? location;
+  return place === null || place.name === name ? 'Private' : `Private, in ${place.name}`;
 }
 
-/** A private probe checks for people who know where it is. */
-function locationText({ private: isPrivate, location }: Checker): string {
-  return isPrivate ? 'Private' : (locationWords[location] ?? location);
-}
-
-function checkedText({ monitors, checks }: Checker): string {
-  return monitors === 0
-    ? 'None'
-    : `${countText(monitors)} ${monitors === 1 ? 'monitor' : 'monitors'}, ${countText(checks)} checks`;
+function checkedText(checker: Checker): Part {
+  const { monitors, checks, refuted } = checker;
+  if (monitors === 0) return '–';
+  return html`
+    <span>
+      ${countText(monitors)} ${monitors === 1 ? 'monitor' : 'monitors'}, ${countText(checks)} checks
+      ${refuted > 0 && html`<span class="note">${refutedText(checker)} disagreed</span>`}
+    </span>
+  `;
 }

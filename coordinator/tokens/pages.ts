@@ -109,7 +109,7 @@ function ownerOf({ own, owner }: Token): Part {
 }
 
 function usedOf({ last_used_at }: Token, { times }: MembersRequest): Part {
-  return last_used_at === null ? 'Never' : times.ago(last_used_at);
+  return last_used_at === null ? '–' : times.ago(last_used_at);
 }
 
 function endOf({ expires_at, over }: Token, { times }: MembersRequest): Part {

@@ -1,7 +1,6 @@
 import { createMaintenanceWindow } from '../../../shared/api/maintenance.ts';
 import { listMonitors } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
-import { capital } from '../../../shared/base/text.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import { chips, heading, linkButton, type State, stateMark } from '../../web/elements.ts';
 import { noForm } from '../../web/form-data.ts';
@@ -131,10 +130,9 @@ function rowOf(row: Row, { times, now }: MembersRequest) {
     [state === 'over' ? 'Last time' : 'When']: html`
       <span>
         ${times.span(starts_at, ends_at)}
-        ${near !== null && html`<span class="note">${near}</span>`}
+        <span class="note">${[near, repeats].filter((each) => each !== null).join(', ')}</span>
       </span>
     `,
-    Repeats: repeats === null ? 'Once' : capital(repeats),
     Affects: coversText(row),
   };
 }

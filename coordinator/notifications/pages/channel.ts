@@ -92,7 +92,7 @@ async function pageOf(
           ${figure('p95 delivery', p95Text(channel.p95_ms))}
           ${figure(
             'Last delivered',
-            channel.last_delivered_at === null ? 'Never' : times.ago(channel.last_delivered_at),
+            channel.last_delivered_at === null ? '–' : times.ago(channel.last_delivered_at),
           )}
         </dl>
         <section class="card"><h2>Settings</h2>${settings(channel, kinds)}</section>

@@ -15,6 +15,7 @@ import {
   textField,
 } from '../../web/forms.ts';
 import { type Html, html, icon } from '../../web/html.ts';
+import { menu, menuLink } from '../../web/menu.ts';
 import {
   forMembers,
   type MembersRequest,
@@ -155,7 +156,7 @@ export const memberActs: readonly Page[] = [...rolePages, ...removePages];
 
 /** Who is in the organisation. */
 export const membersPage = forMembers.get('/members', async (request) => {
-  const { ask, may, times, caller } = request;
+  const { ask, may, caller } = request;
   const { items } = await ask(listMembers);
   const [only] = items;
   const sentence =
@@ -173,35 +174,7 @@ export const membersPage = forMembers.get('/members', async (request) => {
             may(inviteMember) &&
             linkButton('/members/invite', 'Invite member', { main: true, symbol: 'add' }),
         })}
-        ${table(
-          items.map(({ id, name, email, role, joined_at }) => ({
-            id: `member-${id}`,
-            Name: [
-              name === '' ? html`<span class="softer">No name</span>` : name,
-              id === caller.user && html` <b>you</b>`,
-            ],
-            'E-mail': email,
-            Role: capital(role),
-            Since: times.day(joined_at),
-            ...(may(membersSetMemberRole) && {
-              Change: acts(html`
-                <div class="actions">
-                  <a class="button" href="/members/${id}/role">
-                    Role<span class="unseen"> of ${email}</span>
-                  </a>
-                  ${
-                    id !== caller.user &&
-                    html`
-                      <a class="button" href="/members/${id}/remove">
-                        Remove<span class="unseen"> ${email}</span>
-                      </a>
-                    `
-                  }
-                </div>
-              `),
-            }),
-          })),
-        )}
+        <div class="two-lines">${table(items.map((each) => rowOf(each, request)))}</div>
         ${await invitationsTable(request)}
         ${
           items.length > 1 &&
@@ -212,6 +185,48 @@ export const membersPage = forMembers.get('/members', async (request) => {
       `,
   });
 });
+
+function rowOf(member: Member, { may, times, caller }: MembersRequest) {
+  const { id, name, email, role, joined_at } = member;
+  const isSelf = id === caller.user;
+  return {
+    id: `member-${id}`,
+    Name: html`
+      <b>${name === '' ? email : name}</b>${isSelf && html` <span class="softer">you</span>`}
+    `,
+    'E-mail': name === '' ? '–' : email,
+    Since: times.day(joined_at),
+    Role: may(membersSetMemberRole) ? roleSelect(member, caller.role) : capital(role),
+    ...(may(membersSetMemberRole) && {
+      More: acts(
+        !isSelf &&
+          menu({
+            id: `member-menu-${id}`,
+            words: icon('more'),
+            name: `More for ${email}`,
+            className: 'button button-quiet',
+            body: menuLink(`/members/${id}/remove`, 'Remove', { symbol: 'delete', danger: true }),
+          }),
+      ),
+    }),
+  };
+}
+
+/** Its button appears once another role is chosen. */
+function roleSelect({ id, email, role }: Member, own: string): Html {
+  return html`
+    <form class="row tight role" method="post" action="/members/${id}/role">
+      <select name="role" aria-label="Role of ${email}">
+        ${rolesFor(own).map(
+          ({ value, label, disabled }) => html`
+            <option value="${value}"${value === role && html` selected`}${disabled && html` disabled`}>${label}</option>
+          `,
+        )}
+      </select>
+      <button class="button">Save</button>
+    </form>
+  `;
+}
 
 async function invitationsTable({ ask, may, times }: MembersRequest): Promise<Html | null> {
   if (!may(listInvitations)) return null;

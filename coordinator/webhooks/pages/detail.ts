@@ -148,7 +148,7 @@ function settings(webhook: Webhook, { times }: MembersRequest): Html {
     <dl class="card columns">
       ${row('URL', url)}
       ${row('Events', event_types.length > 1 ? event_types.join(', ') : eventsText(webhook))}
-      ${row('Last delivered', last_delivered_at === null ? 'Never' : times.ago(last_delivered_at))}
+      ${row('Last delivered', last_delivered_at === null ? '–' : times.ago(last_delivered_at))}
       ${row('Created', times.moment(created_at))}
     </dl>
   `;

@@ -84,7 +84,7 @@ describe('invitations page', () => {
       await web.sql`select continent, place_id from probe_invitations where name = 'Rack 2'`,
     ).toEqual([{ continent: 'Asia', place_id: place }]);
     await web.sql`insert into probes (id, organisation_id, place_id, name, continent) values (gen_random_uuid(), ${web.house.organisation}, ${place}, 'Rack 2', 'Asia')`;
-    expect(await web.text('/probes', 'admin')).toContain('private, in Rack &lt;1&gt;');
+    expect(await web.text('/probes', 'admin')).toContain('Private, in Rack &lt;1&gt;');
     await web.sql`delete from probes where place_id = ${place} or id = ${place}`;
   });
 
