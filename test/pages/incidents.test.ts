@@ -38,7 +38,7 @@ describe('phone', () => {
         ])
           expect(await page.locator('#banner').innerText()).toContain(words);
         await page.getByRole('button', { name: 'Acknowledge', exact: true }).click();
-        await page.getByText('Acknowledged by').first().waitFor();
+        await page.locator('#owner').getByText('Acknowledged by').waitFor();
         expect(await page.locator('#owner').innerText()).toContain(web.house.member.email);
         await page.getByRole('button', { name: 'Hand back' }).click();
         await page.getByRole('button', { name: 'Acknowledge', exact: true }).waitFor();
