@@ -18,10 +18,10 @@ export function fileBytes(file: string): Uint8Array {
   return readFileSync(join(folder, file));
 }
 
-/** By name, with their content. */
-export async function builtFiles(): Promise<
-  readonly (readonly [name: string, bytes: Uint8Array])[]
-> {
+/** By name, with their content. `font`: the address of the one that styles refer to. */
+export async function builtFiles(
+  font: string,
+): Promise<readonly (readonly [name: string, bytes: Uint8Array])[]> {
   const outputFiles = await bundle({
     absWorkingDir: folder,
     entryPoints: [
@@ -40,6 +40,13 @@ export async function builtFiles(): Promise<
     publicPath: '/assets',
     entryNames: '[name]-[hash]',
     assetNames: '[name]-[hash]',
+    plugins: [
+      {
+        name: 'font',
+        setup: ({ onResolve }) =>
+          onResolve({ filter: /inter-basic/ }, () => ({ path: font, external: true })),
+      },
+    ],
     loader: { '.woff2': 'file', '.json': 'copy' },
     target: ['chrome120', 'firefox121', 'safari17.2'],
     format: 'iife',

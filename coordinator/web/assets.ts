@@ -34,7 +34,7 @@ export type Assets = {
 const drawn = new Map<string, Uint8Array>();
 
 /**
- * The address of a drawing in `assets`: known from the start, because parts of pages refer to it.
+ * The address of a drawing or font in `assets`: known from the start, because parts of pages refer to it.
  */
 export function drawing(file: string): string {
   const bytes = fileBytes(file);
@@ -42,6 +42,9 @@ export function drawing(file: string): string {
   drawn.set(name, bytes);
   return `/assets/${name}`;
 }
+
+/** Of all pages, also of public ones, so that a browser fetches it once. */
+export const font = drawing('inter-basic.woff2');
 
 function hashOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('base64url').slice(0, 10);
@@ -76,7 +79,7 @@ export function createAssetStore(): AssetStore {
 }
 
 async function build(): Promise<Built> {
-  const built = await builtFiles();
+  const built = await builtFiles(font);
   const all = await Promise.all(
     [...built, ...drawn].map(
       async ([name, bytes]): Promise<readonly [string, Asset]> => [
@@ -102,7 +105,7 @@ async function build(): Promise<Built> {
       push: address(/^push-(?!worker).*\.js$/),
       pushWorker: nameLike(/^push-worker-.*\.js$/),
       rules: address(/^rules-.*\.json$/),
-      font: address(/^inter-basic-.*\.woff2$/),
+      font,
     },
     files: new Map(all),
   };

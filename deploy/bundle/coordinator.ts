@@ -14,6 +14,7 @@ import { migrationNames, migrationText } from '../../coordinator/database/migrat
 import { pageNames, pageText } from '../../coordinator/documentation/page-files.ts';
 import { styleText } from '../../coordinator/status-pages/public/style.ts';
 import { builtFiles, fileBytes, plainNames } from '../../coordinator/web/asset-files.ts';
+import { font } from '../../coordinator/web/assets.ts';
 import { version } from '../../shared/base/process.ts';
 
 /**
@@ -119,7 +120,7 @@ async function inPlaces(): Promise<ReadonlyMap<string, string>> {
     migrationNames().map((name) => [name, migrationText(name)]),
   );
   const pages = Object.fromEntries(pageNames().map((name) => [name, pageText(name)]));
-  const built = (await builtFiles()).map(([name, bytes]) => [name, base64(bytes)] as const);
+  const built = (await builtFiles(font)).map(([name, bytes]) => [name, base64(bytes)] as const);
   const files = Object.fromEntries(plainNames().map((file) => [file, base64(fileBytes(file))]));
   const downloads: Record<string, string> = {};
   const thread = await bundleImportThread();

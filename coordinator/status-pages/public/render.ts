@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { fileBytes } from '../../web/asset-files.ts';
+import { font } from '../../web/assets.ts';
 import { type Html, html, safeUrl } from '../../web/html.ts';
 import { witnessLine } from '../../web/witnesses.ts';
 import type { PageLanguage } from '../model.ts';
@@ -484,16 +485,15 @@ function digestOf(content: string | Uint8Array): string {
   return createHash('sha256').update(content).digest('base64url').slice(0, 10);
 }
 
-const font = fileBytes('inter-basic.woff2');
-export const fontName = `inter-${digestOf(font)}.woff2`;
-
 // White space in it has no meaning.
-const text =
-  `@font-face{font-family:Inter;font-weight:400 700;font-display:swap;src:url(${fontName})}${styleText()}`
-    .replaceAll(/\s+/g, ' ')
-    .replaceAll(/ ?([{};:,]) /g, '$1');
+const plain = styleText()
+  .replaceAll(/\s+/g, ' ')
+  .replaceAll(/ ?([{};:,]) /g, '$1');
+const text = `@font-face{font-family:Inter;font-weight:400 700;font-display:swap;src:url(${font})}${plain}`;
 
 export const styleName = `style-${digestOf(text)}.css`;
+/** Of a preview: its frame has an origin of its own, and would fetch the font once more. */
+export const plainStyleName = `plain-${digestOf(plain)}.css`;
 
 const made = new Map<string, Body>();
 
@@ -504,4 +504,5 @@ function madeOnce(name: string, content: string | Uint8Array): Body {
 }
 
 export const styleBody = (): Body => madeOnce(styleName, text);
-export const fontBody = (): Body => madeOnce(fontName, font);
+export const plainStyleBody = (): Body => madeOnce(plainStyleName, plain);
+export const fontBody = (): Body => madeOnce(font, fileBytes('inter-basic.woff2'));

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Refusal } from '../../../shared/base/errors.ts';
 import type { Log } from '../../../shared/base/log.ts';
+import { font } from '../../web/assets.ts';
 import { cookieOf, isFromHere } from '../../web/cookies.ts';
 import { type PageLanguage, pageLanguages } from '../model.ts';
 import { cleared, entryCookie, entryName } from './access.ts';
@@ -9,7 +10,7 @@ import { awayPage, gonePage, type LockedWhy, lockedPage } from './forms.ts';
 import { viewOf } from './frame.ts';
 import { scriptBody, scriptName } from './local-times.ts';
 import type { CachedValue, Publishing, ReadPage } from './publishing.ts';
-import { fontBody, fontName, styleBody, styleName } from './render.ts';
+import { fontBody, plainStyleBody, plainStyleName, styleBody, styleName } from './render.ts';
 import { type Body, bodyOf, type Here, hostOf, type Params, send, slugOf } from './sending.ts';
 import { originOf } from './snapshot.ts';
 import { type Face, subscribingRoutes } from './subscribe.ts';
@@ -334,8 +335,10 @@ export function statusRoutes(
   // Belongs to no page: documents that say that there is none use the style, too.
   for (const [name, type, body] of [
     [styleName, 'text/css; charset=utf-8', styleBody],
+    [plainStyleName, 'text/css; charset=utf-8', plainStyleBody],
     [scriptName, 'text/javascript; charset=utf-8', scriptBody],
-    [fontName, 'font/woff2', fontBody],
+    // At the same address as that of all other pages, also on a page's own domain.
+    [font.slice(1), 'font/woff2', fontBody],
   ] as const)
     app.get<{ Params: Params }>(
       `/status/:slug/${name}`,

@@ -300,9 +300,8 @@ describe('visitors', () => {
       const { headers: sent, text: rules } = await web.get(style);
       expect(sent.get('content-type')).toBe('text/css; charset=utf-8');
       const font = /src:url\(([^)]+)\)/.exec(rules)?.[1] ?? '';
-      expect((await web.get(style.replace(/[^/]+$/, font))).headers.get('content-type')).toBe(
-        'font/woff2',
-      );
+      for (const root of ['', '/status/headers'])
+        expect((await web.get(`${root}${font}`)).headers.get('content-type')).toBe('font/woff2');
     });
 
     test('is not found when it is disabled, exactly like an unknown one', async () => {
