@@ -5,6 +5,7 @@
 
 import type { Tab } from '../support/browser.ts';
 import type { Demo } from '../support/demo.ts';
+import { ownJobOutage, ownSplit, ownSplitOutage } from '../support/own-outages.ts';
 import {
   askedBy,
   ownAssistant,
@@ -131,6 +132,8 @@ export const pageLooks: readonly PageLook[] = [
     first: openMenu('more-menu'),
   },
   { name: 'incident-of-a-viewer', path: ({ incident }) => `/incidents/${incident}`, as: 'viewer' },
+  { name: 'incident-of-a-job', path: `/incidents/${ownJobOutage}`, as: 'owner' },
+  { name: 'incident-outside', path: `/incidents/${ownSplitOutage}`, as: 'owner' },
   { name: 'about', path: '/about', as: 'stranger' },
   { name: 'docs', path: '/docs', as: 'stranger' },
   { name: 'docs-start', path: '/docs/start', as: 'stranger' },
@@ -173,6 +176,7 @@ export const pageLooks: readonly PageLook[] = [
     path: ({ idOf }) => `/monitors/${idOf('Nightly backup')}`,
     as: 'owner',
   },
+  { name: 'monitor-failing-inside', path: `/monitors/${ownSplit}`, as: 'owner' },
   { name: 'monitor-new-to-us', path: ({ idOf }) => `/monitors/${idOf('Newcomer')}`, as: 'owner' },
   { name: 'monitor-form', path: '/monitors/new', as: 'owner' },
   { name: 'monitor-form-unfolded', path: '/monitors/new', as: 'owner', first: openFolds },
