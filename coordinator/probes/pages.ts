@@ -7,8 +7,9 @@ import { openInvitations } from '../enrolment/pages.ts';
 import { countText, heading, linkButton, notice, type State, stateMark } from '../web/elements.ts';
 import { type FormState, formSummary, refuseUnlessMay, textField, typed } from '../web/forms.ts';
 import { type Html, html, icon, type Part, safeUrl } from '../web/html.ts';
+import { menu, menuLink } from '../web/menu.ts';
 import { forMembers, type MembersRequest, type PageAnswer, seeOther, show } from '../web/page.ts';
-import { number, stepTable } from '../web/tables.ts';
+import { acts, number, stepTable } from '../web/tables.ts';
 import { witnessLine, witnessMap } from '../web/witnesses.ts';
 import { showOwnProbe } from './contract.ts';
 
@@ -286,16 +287,7 @@ function rowOf(checker: Checker, { times, may }: MembersRequest) {
         }
       </span>
     `,
-    Probe: html`
-      <b>${name}</b>
-      ${
-        checker.private &&
-        may(endProbe) &&
-        html`
-          ${' '}<a href="/probes/${id}/end">delete<span class="unseen"> the probe ${name}</span></a>
-        `
-      }
-    `,
+    Probe: html`<b>${name}</b>`,
     Continent: html`
       <span>
         ${continent}
@@ -305,6 +297,18 @@ function rowOf(checker: Checker, { times, may }: MembersRequest) {
     'Your checks': checkedText(checker),
     Host: hostText(checker),
     'Last seen': number(last_seen_at === null ? '–' : times.ago(last_seen_at)),
+    ...(may(endProbe) && {
+      More: acts(
+        checker.private &&
+          menu({
+            id: `probe-menu-${id}`,
+            words: icon('more'),
+            name: `More for ${name}`,
+            className: 'button button-quiet',
+            body: menuLink(`/probes/${id}/end`, 'Delete', { symbol: 'delete', danger: true }),
+          }),
+      ),
+    }),
   };
 }
 

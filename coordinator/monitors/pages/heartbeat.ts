@@ -87,7 +87,7 @@ export function pingList(pings: readonly Ping[], times: Times): Html {
           'Run time': number(ping.run_ms === null ? '–' : durationText(ping.run_ms)),
           Message:
             ping.body === ''
-              ? html`<span class="softer">nothing</span>`
+              ? html`<span class="softer">–</span>`
               : html`
                 <details>
                   <summary>
