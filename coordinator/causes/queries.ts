@@ -78,18 +78,19 @@ const seenFailure: z.ZodType<SeenFailure> = z.object({
   hops: z.number().catch(1),
 });
 
-/** The monitors of these organisations that pass. */
+/** The monitors of these organisations that pass, or may. */
 export function passingMonitors(
   sql: Queryable,
   organisations: readonly string[],
 ): Promise<PassingMonitor[]> {
   return sql<PassingMonitor[]>`
-    select m.organisation_id as organisation, ${settingsColumns(sql)}, coalesce(s.addresses, '{}') as addresses, s.server, s.redirect,
+    select m.organisation_id as organisation, t.status = 'verifying' as verifying,
+      ${settingsColumns(sql)}, coalesce(s.addresses, '{}') as addresses, s.server, s.redirect,
       c.fingerprint, c.issuer
     from monitor_status t join monitors m on m.id = t.monitor_id
       left join served s on s.monitor_id = m.id
       left join certificates c on c.monitor_id = m.id
-    where t.organisation_id = any(${organisations}::uuid[]) and t.status = 'up'
+    where t.organisation_id = any(${organisations}::uuid[]) and t.status in ('up', 'verifying')
       and m.type <> 'heartbeat' order by m.key`;
 }
 

@@ -26,6 +26,8 @@ type PrivatePlace = {
 /** By what its newest passing check was served. */
 export type PassingMonitor = Settings & {
   readonly organisation: string;
+  /** Whether it fails somewhere, and nobody has confirmed or refuted that yet. */
+  readonly verifying: boolean;
   readonly addresses: readonly string[];
   readonly server: string | null;
   readonly redirect: string | null;
@@ -84,9 +86,9 @@ export function passingOf(
   asked: boolean,
   now: number,
 ): Passing & { readonly monitor: string } {
-  const { addresses, server, redirect, fingerprint, issuer, interval_s } = monitor;
+  const { addresses, server, redirect, fingerprint, issuer, interval_s, verifying } = monitor;
   return {
-    passed_at: now - interval_s * 1_000 - latestAnswerMs,
+    passed_at: verifying ? 0 : now - interval_s * 1_000 - latestAnswerMs,
     shares: [
       ...settled(monitor),
       ...addresses.flatMap(addressShares),
