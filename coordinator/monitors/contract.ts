@@ -195,7 +195,7 @@ export const listFilters = innerOperation({
   }),
 });
 
-const maxAtOnce = 100;
+export const maxAtOnce = 100;
 const ChangedMonitorsOut = object('ChangedMonitorsOut', { changed: integer() });
 
 export const changeMonitors = innerOperation({
@@ -247,12 +247,17 @@ export const nameMonitors = innerOperation({
 export const listParents = innerOperation({
   id: 'listParents',
   access: 'read',
-  summary: 'List the monitors and groups that a monitor depends on, by name',
+  summary: 'List what a monitor depends on, and who depends on it, by name',
   params: { monitor_id: uuid() },
   response: object('ParentsOut', {
     items: array(
       object('ParentOut', { id: uuid(), name: string(), kind: literal(['monitor', 'group']) }),
     ),
+    /** Who depends on it, or on its group: the first by name, and how many. */
+    dependents: object('DependentsOut', {
+      first: array(object('DependentOut', { id: uuid(), name: string() })),
+      count: integer(),
+    }),
   }),
   refusals: ['monitor_not_found'],
 });
@@ -286,6 +291,11 @@ export const getMonitorChoices = innerOperation({
   access: 'read',
   summary:
     'Get what a monitor may choose from: locations, groups, parents, and what the plan allows',
+  does: 'looks',
+  body: object('MonitorChoicesIn', {
+    find: optional(string(), ''),
+    chosen: optional(array(uuid(), { maxItems: maxAtOnce }), []),
+  }),
   response: object('MonitorChoicesOut', {
     continents: array(string(), { description: 'Locations of public probes.' }),
     regions: array(string(), { description: 'As `config.places` names them.' }),
@@ -303,7 +313,8 @@ export const getMonitorChoices = innerOperation({
     ),
     groups: array(GroupChoiceOut),
     parents: array(object('ParentChoiceOut', { id: uuid(), name: string(), words: string() }), {
-      description: 'The monitors that one may depend on; none where there are too many to choose.',
+      description:
+        'The monitors that one may depend on; where there are too many, those that are chosen and those found by words.',
     }),
     plan: string(),
     min_interval_s: integer({}, { description: 'The shortest interval of the plan.' }),

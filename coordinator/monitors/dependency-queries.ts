@@ -1,4 +1,6 @@
+import { wordsOf } from '../../shared/base/names.ts';
 import type { Queryable } from '../database/connect.ts';
+import { escapeLike } from '../database/sql.ts';
 import type { Dependent } from './dependencies.ts';
 
 /** Who depends on whom in the organisation, and besides the monitors with these ids. */
@@ -28,6 +30,46 @@ export function namedParents(sql: Queryable, organisation: string, monitor: stri
     where c.organisation_id = ${organisation} and c.id = ${monitor}
     order by name, id`;
 }
+
+/** Those that are chosen, then the first that have all the words. */
+export function parentChoices(
+  sql: Queryable,
+  organisation: string,
+  find: string,
+  chosen: readonly string[],
+) {
+  const words = wordsOf(find);
+  const isFound = words
+    .map((word) => sql`s.words like ${`%${escapeLike(word)}%`}`)
+    .reduce((all, each) => sql`${all} and ${each}`, sql`${words.length > 0}`);
+  return sql<{ readonly id: string; readonly name: string; readonly words: string }[]>`
+    select m.id, m.name, '' as words from monitor_status s join monitors m on m.id = s.monitor_id
+    where s.organisation_id = ${organisation} and (m.id = any(${[...chosen]}::uuid[]) or ${isFound})
+    order by m.id = any(${[...chosen]}::uuid[]) desc, s.name_folded
+    limit ${chosen.length + mostNamed}`;
+}
+
+/** Who depends on a monitor or on its group: the first by name, and how many there are. */
+export async function namedDependents(
+  sql: Queryable,
+  organisation: string,
+  monitor: string,
+): Promise<{
+  readonly first: readonly { readonly id: string; readonly name: string }[];
+  readonly count: number;
+}> {
+  const rows = await sql<{ id: string; name: string; count: number }[]>`
+    select c.id, c.name, count(*) over ()::int as count from monitors p
+    join monitors c on c.organisation_id = p.organisation_id and c.id <> p.id
+      and (c.depends_on_monitors <> '{}' or c.depends_on_groups <> '{}')
+      and (p.id = any(c.depends_on_monitors)
+        or p.affects_group_status and p.group_id = any(c.depends_on_groups))
+    where p.organisation_id = ${organisation} and p.id = ${monitor}
+    order by c.name, c.id limit ${mostNamed}`;
+  return { first: rows.map(({ id, name }) => ({ id, name })), count: rows[0]?.count ?? 0 };
+}
+
+const mostNamed = 10;
 
 /** Nobody depends on these any more. */
 export async function forgetParents(

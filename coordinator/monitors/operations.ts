@@ -26,7 +26,7 @@ import { warningJson } from '../warnings/model.ts';
 import { openWarningsOf } from '../warnings/queries.ts';
 import { type Change, judgeOf, patchOf, writeChanges } from './changes.ts';
 import * as contract from './contract.ts';
-import { namedParents } from './dependency-queries.ts';
+import { namedDependents, namedParents, parentChoices } from './dependency-queries.ts';
 import { placeName } from './locations.ts';
 import { longerName } from './model.ts';
 import {
@@ -99,12 +99,12 @@ async function change(
   return monitorNow(row, now);
 }
 
-/** A list of more would weigh more than the form. Programs choose from any number. */
+/** A list of more would weigh more than the form: they are searched. */
 const mostParentChoices = 100;
 
 /** Read before a form is shown, so that the form offers what will be accepted. */
 export const getMonitorChoices = handle(contract.getMonitorChoices)(
-  async ({ sql, organisation }) => {
+  async ({ sql, organisation }, { find, chosen }) => {
     const { id: of, plan } = organisation;
     const [checkers, places, groups, monitors] = await Promise.all([
       checkersOf(sql, of),
@@ -112,7 +112,10 @@ export const getMonitorChoices = handle(contract.getMonitorChoices)(
       groupChoices(sql, of),
       countMonitors(sql, of),
     ]);
-    const parents = monitors > mostParentChoices ? [] : await monitorChoices(sql, of);
+    const parents =
+      monitors > mostParentChoices
+        ? await parentChoices(sql, of, find, chosen)
+        : await monitorChoices(sql, of);
     const allows = plans[plan];
     const open = checkers.filter((each) => each.organisation === null);
     return {
@@ -386,7 +389,11 @@ export const getMonitor = handle(api.getMonitor)(
 export const listParents = handle(contract.listParents)(
   async ({ sql, organisation }, { monitor_id: id }) => {
     await monitorKey(sql, organisation.id, id);
-    return { items: await namedParents(sql, organisation.id, id) };
+    const [items, dependents] = [
+      await namedParents(sql, organisation.id, id),
+      await namedDependents(sql, organisation.id, id),
+    ];
+    return { items, dependents: { ...dependents, first: [...dependents.first] } };
   },
 );
 

@@ -275,6 +275,7 @@ async function answer(request: MembersRequest): Promise<PageAnswer> {
             since ${times.day(monitor.created_at)}.
           </p>
           ${parentsLine(parents.items)}
+          ${dependentsLine(parents.dependents)}
           ${settingsList(monitor)}
           ${monitor.runbook !== null && html`<h2>Runbook</h2>${markdown(monitor.runbook)}`}
         </section>
@@ -421,6 +422,20 @@ function parentsLine(parents: OutputOf<typeof listParents>['items']): Part {
             ? html`${comma}<a href="/monitors/${id}">${name}</a>`
             : html`${comma}<a href="/groups/${id}">${name}</a>`;
         })}. While one of these is down, alerts of this monitor are held.
+      </p>
+    `
+  );
+}
+
+function dependentsLine({ first, count }: OutputOf<typeof listParents>['dependents']): Part {
+  return (
+    count > 0 &&
+    html`
+      <p class="soft">
+        ${count === 1 ? 'Depends on it' : `${count} monitors depend on it`}:${' '}
+        ${first.map(
+          ({ id, name }, nth) => html`${nth > 0 && ', '}<a href="/monitors/${id}">${name}</a>`,
+        )}${count > first.length && ` and ${count - first.length} more`}.
       </p>
     `
   );

@@ -15,7 +15,7 @@ import { type Form, formOf } from '../../web/form-data.ts';
 import {
   checkField,
   choiceField,
-  enterSaves,
+  enterButton,
   type FormState,
   formSummary,
   hiddenField,
@@ -210,7 +210,7 @@ export function monitorForm(subject: EditedMonitor, state: FormState): Html {
       action="${safeUrl(`${address}#${testId}`)}"
       id="monitor-form"
     >
-      ${enterSaves}
+      ${enterButton({ name: 'act', value: 'enter' })}
       ${hiddenField('type', kind)}
       <div class="card stack">
         ${kind === 'heartbeat' ? nameField(subject, state) : targetField(subject, state)}

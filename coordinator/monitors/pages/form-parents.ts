@@ -1,9 +1,10 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
+import { isId } from '../../../shared/base/crypto.ts';
 import { type Choices, chosenList } from '../../web/elements.ts';
 import type { Form } from '../../web/form-data.ts';
-import { type FormState, hiddenField } from '../../web/forms.ts';
+import { type FormState, hiddenField, textField } from '../../web/forms.ts';
 import { type Html, html, icon, type Part } from '../../web/html.ts';
-import type { getMonitorChoices } from '../contract.ts';
+import { type getMonitorChoices, maxAtOnce } from '../contract.ts';
 
 /** What a monitor depends on, in its form (rule 47). */
 
@@ -13,7 +14,22 @@ type Monitor = {
   readonly depends_on_groups: readonly string[];
 };
 
-type Offered = Pick<OutputOf<typeof getMonitorChoices>, 'parents' | 'groups'>;
+type Offered = Pick<OutputOf<typeof getMonitorChoices>, 'parents' | 'groups' | 'monitors'>;
+
+/** What the form asks for where there are too many to offer all. */
+export function parentsAsked(form: Form, saved: readonly string[]) {
+  const chosen = [...form.values(names.monitors), ...saved].filter(isId).slice(0, maxAtOnce);
+  return { find: form.value(findName) ?? '', chosen };
+}
+
+const findName = 'find_parent';
+
+/** Something was typed that was not searched for yet. */
+export function isParentSearch(form: Form): boolean {
+  return (form.value(findName) ?? '') !== (form.value(foundName) ?? '');
+}
+
+const foundName = 'found_parent';
 
 function choicesOf({ parents, groups }: Offered, monitor: Monitor | undefined): Choices {
   return { groups, monitors: parents.filter(({ id }) => id !== monitor?.id) };
@@ -45,20 +61,21 @@ export function parentsIn(form: Form, choices: Offered) {
 }
 
 export function parentsFold(
-  choices: Offered & { readonly monitors: number },
+  choices: Offered,
   state: FormState,
   monitor: Monitor | undefined,
 ): Part {
   const offered = choicesOf(choices, monitor);
-  const isOffered = choices.parents.length === choices.monitors;
-  if (!isOffered || offered.monitors.length + offered.groups.length === 0) return null;
+  const isWhole = choices.parents.length === choices.monitors;
+  if (isWhole && offered.monitors.length + offered.groups.length === 0) return null;
   const first = [...(monitor?.depends_on_monitors ?? []), ...(monitor?.depends_on_groups ?? [])];
   const ticked = Object.values(names)
     .flatMap((name) => state.form.values(name))
     .filter(Boolean);
-  const isWrong = Object.values(names).some((name) => state.faults.has(name));
+  const searched = state.form.value(findName) ?? '';
+  const isOpen = searched !== '' || Object.values(names).some((name) => state.faults.has(name));
   return html`
-    <details class="fold"${isWrong && html` open`}>
+    <details class="fold"${isOpen && html` open`}>
       <summary>
         ${icon('next')}
         <span>Depends on</span>
@@ -69,20 +86,45 @@ export function parentsFold(
         }
       </summary>
       <div class="fold-fields">
-        ${lists(offered, state, first)}
+        <p class="soft">
+          While one of these is down, alerts of this monitor are held. If it stays down after that,
+          it is sent then.
+        </p>
+        ${hiddenField(names.monitors, '')}
+        ${!isWhole && searchField(state)}
+        ${lists(offered, state, first, searched)}
       </div>
     </details>
   `;
 }
 
-function lists({ groups, monitors }: Choices, state: FormState, first: readonly string[]): Html {
+function searchField(state: FormState): Html {
   return html`
-    <div class="stack chosen">
-      <p class="soft">
-        While one of these is down, alerts of this monitor are held. If it stays down after that, it
-        is sent then.
-      </p>
-      ${hiddenField(names.monitors, '')}
+    <div class="fields" data-refreshes>
+      ${textField({
+        name: findName,
+        label: 'Search monitors',
+        state,
+        type: 'search',
+        required: false,
+        autocomplete: 'off',
+        placeholder: 'Name, address, group or tag',
+      })}
+      <button class="button" name="act" value="look" formnovalidate data-stays>Search</button>
+    </div>
+  `;
+}
+
+function lists(
+  { groups, monitors }: Choices,
+  state: FormState,
+  first: readonly string[],
+  searched: string,
+): Html {
+  return html`
+    <div class="stack chosen" id="parents" data-refreshed>
+      ${searched !== '' && hiddenField(foundName, searched)}
+      ${searched !== '' && monitors.length === 0 && html`<p class="soft">No results</p>`}
       ${chosenList(names.groups, 'Groups', 'Filter by name', groups, state, first)}
       ${chosenList(names.monitors, 'Monitors', 'Filter by name, group or tag', monitors, state, first)}
     </div>

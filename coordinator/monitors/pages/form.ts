@@ -43,7 +43,13 @@ import {
   type Recipients,
   sameWords,
 } from './form-fields.ts';
-import { parentFields, parentsIn, parentValues } from './form-parents.ts';
+import {
+  isParentSearch,
+  parentFields,
+  parentsAsked,
+  parentsIn,
+  parentValues,
+} from './form-parents.ts';
 import { shownAddress } from './heartbeat.ts';
 import { targetOfPasted } from './pasted-address.ts';
 import { streamTestRun, testRunBroken } from './test-run.ts';
@@ -104,7 +110,7 @@ async function cloned(request: MembersRequest, from: string): Promise<PageAnswer
   ]);
   const { type, target, name, interval_s, group, affects_group_status, tags, runbook, config } =
     monitor;
-  const subject = await newSubject(request, type);
+  const subject = await newSubject(request, type, monitor.depends_on_monitors);
   const open = withoutSecrets(config);
   const form = formOf({
     ...formOfConfig(subject.kind, open, locationsOf({ choices: subject.choices, monitor })),
@@ -138,13 +144,14 @@ function withoutSecrets(config: Config): Config {
 async function newSubject(
   request: MembersRequest,
   type: string | undefined,
+  parents: readonly string[] = [],
 ): Promise<EditedMonitor> {
   refuseUnlessMay(request, createMonitor);
   const kind = kindFrom(type);
   const target =
     targetOfPasted(kind, request.form.value('target') ?? '') || (request.query.target ?? '');
   const [choices, { items: same }, { items: channels }] = await Promise.all([
-    request.ask(getMonitorChoices),
+    request.ask(getMonitorChoices, parentsAsked(request.form, parents)),
     request.ask(findSameTarget, { type: kind, target }),
     request.ask(listMonitorChannels, {}),
   ]);
@@ -216,7 +223,9 @@ async function act(request: MembersRequest, subject: EditedMonitor): Promise<Pag
   const { form } = request;
   const { kind, monitor } = subject;
   const asked = form.value('act');
-  if (asked === 'look' || asked === 'more') return answerWith(subject, freshForm(form));
+  // Enter in the search of parents searches, and anywhere else it saves, as the button does.
+  const isSearch = asked === 'enter' && isParentSearch(form);
+  if (asked === 'look' || asked === 'more' || isSearch) return answerWith(subject, freshForm(form));
   const { config, faults } = configFrom(kind, form, monitor?.config ?? {}, locationsOf(subject));
   if (faults.size > 0) return answerWith(subject, { form, faults, objections: [], status: 400 });
   try {
@@ -346,12 +355,13 @@ async function editSubject(
   request: MembersRequest,
 ): Promise<EditedMonitor & { readonly monitor: Monitor }> {
   const { ask, path } = request;
-  const [monitor, choices, { items: channels }] = await Promise.all([
+  const [monitor, { items: channels }] = await Promise.all([
     ask(getMonitor, { monitor_id: path.monitor_id }),
-    ask(getMonitorChoices),
     ask(listMonitorChannels, { monitor: path.monitor_id }),
   ]);
   refuseUnlessMay(request, updateMonitor);
+  const parents = parentsAsked(request.form, monitor.depends_on_monitors);
+  const choices = await ask(getMonitorChoices, parents);
   return {
     kind: kindFrom(monitor.type),
     choices,

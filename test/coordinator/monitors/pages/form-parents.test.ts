@@ -29,6 +29,9 @@ describe('what a monitor depends on, on pages', () => {
     expect(await web.text(`/monitors/${shop}`, 'viewer')).toContain(
       `Depends on <a href="/monitors/${gateway}">Gateway of the form</a>.`,
     );
+    expect(await web.text(`/monitors/${gateway}`, 'viewer')).toMatch(
+      new RegExp(`Depends on it:\\s+<a href="/monitors/${shop}">Behind it</a>\\.`),
+    );
     const fields = fieldsIn(await web.text(`/monitors/${shop}/edit`, 'member'));
     expect(fields['depends_on_monitors[]']).toEqual(['', gateway]);
     await forms.post(`/monitors/${shop}/edit`, { ...fields, act: 'save' }, web.house.member);
@@ -51,6 +54,38 @@ describe('what a monitor depends on, on pages', () => {
       web.house.member,
     );
     expect(await web.text(`/monitors/${shop}`, 'viewer')).not.toContain('Depends on <a');
+  });
+
+  test('rule 47: finds parents among more than can be listed, and keeps what is ticked', async () => {
+    const { organisation } = web.house;
+    await web.sql`insert into monitors (id, organisation_id, partition, name, type, target, interval_s)
+      select gen_random_uuid(), ${organisation}, 0, 'Router ' || n, 'tcp', 'router-' || n || ':1', 60
+      from generate_series(1, 101) as n`;
+    const [router = { id: '' }] = await web.sql<{ id: string }[]>`
+      select id from monitors where organisation_id = ${organisation} and name = 'Router 77'`;
+    const at = '/monitors/new';
+    const first = await web.text(at, 'member');
+    expect(first).toContain('Search monitors');
+    expect(first).not.toContain('Router 77');
+    const send = (more: object) =>
+      forms.post(at, { ...wanted, name: 'Far shop', ...more }, web.house.member);
+    expect(first).toMatch(/<form[^>]+id="monitor-form"[^>]*>\s*<button[^>]+value="enter"/);
+    const found = await send({ find_parent: 'router 77', act: 'enter' });
+    expect([found.status, found.text.includes(`value="${router.id}"`)]).toEqual([200, true]);
+    expect(await forms.rowsNamed('Far shop')).toEqual([]);
+    const ticked = { 'depends_on_monitors[]': ['', router.id] };
+    const other = await send({ ...ticked, find_parent: 'router 1', act: 'look' });
+    expect(fieldsIn(other.text)['depends_on_monitors[]']).toEqual(['', router.id]);
+    expect(other.text).toContain('Router 10');
+    const typed = { ...ticked, find_parent: 'not searched for', act: 'save' };
+    expect((await send(typed)).status).toBe(303);
+    const [{ id = '' } = {}] = await forms.rowsNamed('Far shop');
+    const fields = fieldsIn(await web.text(`/monitors/${id}/edit`, 'member'));
+    expect(fields['depends_on_monitors[]']).toEqual(['', router.id]);
+    const copy = fieldsIn(await web.text(`${at}?from=${id}`, 'member'));
+    expect(copy['depends_on_monitors[]']).toEqual(['', router.id]);
+    expect(await web.text(`/monitors/${id}`, 'viewer')).toContain('Router 77</a>');
+    await web.sql`delete from monitors where organisation_id = ${organisation} and name like 'Router %'`;
   });
 
   test('rule 47: says because of what its alert is held, while it is', async () => {
