@@ -190,7 +190,7 @@ function lookedSteps(incident: Incident): Step[] {
     at: Date.parse(at),
     symbol: outcome === 'fail' ? 'down' : outcome === 'ok' ? 'up' : 'unknown',
     words: html`
-      ${probe}, ${place ?? continent}, ${
+      ${probe}${place !== probe && `, ${place ?? continent}`}, ${
         outcome === 'fail'
           ? `failed: ${cause ?? 'no cause known'}`
           : outcome === 'ok'
