@@ -568,7 +568,8 @@ function waitingSteps(
       i.started_at, i.confirmed_at, i.resolved_at, i.acknowledged_at, i.acknowledged_as, i.cause,
         i.scope, i.layer,
       ${continentsOf(sql)} as continents, ${sidesOf(sql)} as sides, i.seen_probe, i.seen_continent,
-      i.confirmed_probe, i.confirmed_continent, m.name as monitor_name, m.target, m.type,
+      i.confirmed_probe, i.confirmed_continent,
+      (select n.cause_id from cause_members n where n.incident_id = i.id) as cause_id, m.name as monitor_name, m.target, m.type,
         g.name as group_name
     from alert_steps s left join incidents i on i.id = s.incident_id left join monitors m
       on m.id = s.monitor_id left join groups g on g.id = m.group_id

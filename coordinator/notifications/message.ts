@@ -159,6 +159,8 @@ export type NotifiedMonitor = {
    * What every continent observed, on one line: "down from Europe, Asia; up from North America".
    */
   readonly matrix: string | null;
+  /** The id of what it has in common with others, where that is known by then. */
+  readonly cause_id: string | null;
 };
 
 export type MessageLinks = {
@@ -405,7 +407,8 @@ const monitorShape = z.object({
   seen_from: z.string().nullable(),
   confirmed_from: z.string().nullable(),
   matrix: z.string().nullable(),
-}) satisfies z.ZodType<NotifiedMonitor>;
+  cause_id: z.string().nullable().default(null),
+}) satisfies z.ZodType<NotifiedMonitor, unknown>;
 
 const contentShape = z.object({
   event: z.enum(notifiedEvents),
@@ -496,6 +499,7 @@ export function leavingOf(
           ? null
           : from(step.confirmed_probe, step.confirmed_continent),
       matrix: isOfJob ? null : (as.matrix ?? before?.matrix ?? null),
+      cause_id: step.cause_id ?? before?.cause_id ?? null,
     },
   };
 }
@@ -603,6 +607,7 @@ export type WaitingStep = {
   readonly seen_continent: string | null;
   readonly confirmed_probe: string | null;
   readonly confirmed_continent: string | null;
+  readonly cause_id: string | null;
   readonly monitor_name: string | null;
   readonly target: string | null;
   readonly type: string | null;

@@ -166,6 +166,7 @@ function contentOf(
         seen_from: null,
         confirmed_from: null,
         matrix: null,
+        cause_id: null,
       };
     },
   );

@@ -56,6 +56,7 @@ export const monitorOf = (more: Partial<NotifiedMonitor> = {}): NotifiedMonitor 
   seen_from: 'Frankfurt, Europe',
   confirmed_from: 'Tokyo, Asia',
   matrix: 'down from Europe, Asia; up from North America',
+  cause_id: '0190c0de-0000-7000-8000-0000000000ca',
   ...more,
 });
 

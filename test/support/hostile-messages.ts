@@ -68,6 +68,7 @@ const monitor: fc.Arbitrary<NotifiedMonitor> = fc
     seen_from: fc.option(hostileText),
     confirmed_from: fc.option(hostileText),
     matrix: fc.option(hostileText),
+    cause_id: fc.constant(null),
   })
   .map(monitorOf);
 

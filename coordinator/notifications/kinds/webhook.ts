@@ -97,6 +97,7 @@ function content(notification: Notification) {
           target: monitor.target,
         },
         cause: monitor.cause,
+        cause_id: monitor.cause_id,
         started_at: isoText(monitor.started_at),
         confirmed_at: isoText(monitor.confirmed_at),
         resolved_at: isoText(monitor.resolved_at),

@@ -170,7 +170,13 @@ describe('vendors', () => {
         type: 'incident.down',
         data: {
           organisation: 'Shop & Söhne',
-          incidents: [{ monitor: { name: 'Checkout' }, cause: 'status 503, expected 2xx' }],
+          incidents: [
+            {
+              monitor: { name: 'Checkout' },
+              cause: 'status 503, expected 2xx',
+              cause_id: '0190c0de-0000-7000-8000-0000000000ca',
+            },
+          ],
         },
       });
       expect(headers['webhook-id']).toBe('a-41');
