@@ -68,7 +68,7 @@ export const seedOwnOutages = async (
     ping('success', 49 * hour, 0, 'exported 18,204 rows'),
     ping('success', 25 * hour, 0, 'exported 18,377 rows'),
     ping('start', 62 * minute, null, ''),
-    ping('fail', 60 * minute, 2, 'pg_dump: error: connection to server at "db.internal" refused'),
+    ping('fail', 60 * minute, 2, 'export: connection to server at "db.internal" refused'),
   ])}`;
 
   const progress = {
