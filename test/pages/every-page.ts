@@ -124,7 +124,8 @@ export const describeLooks = (
           const isMisled =
             main === undefined
               ? new Set(acts).size > 1 && !acts[0]?.startsWith('act=save')
-              : acts[0] !== `${main.name}=${main.value}`;
+              : // A form with a search in it saves only where nothing was typed to be searched for.
+                acts[0] !== `${main.name}=${main.value}` && acts[0] !== 'act=enter';
           const hasField = form.querySelector('input:not([type="hidden"])') !== null;
           return hasField && isMisled && buttons[0]?.formMethod !== 'dialog'
             ? [`${form.action}: ${acts}`]
