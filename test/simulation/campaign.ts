@@ -1,3 +1,4 @@
+import { causeFault } from './cause-mix.ts';
 import { fleetFault, makeFleetStory } from './fleet.ts';
 import { jobDays, makeHeartbeatStory } from './heartbeat-story.ts';
 import { heartbeatFault } from './heartbeat-world.ts';
@@ -12,7 +13,15 @@ import { type Lived, live } from './world.ts';
  * Many stories, one after the other, from consecutive seeds, until enough time has been lived or
  * one ends badly.
  */
-export type Tells = 'network' | 'job' | 'warning' | 'places' | 'fleet' | 'notification' | 'all';
+export type Tells =
+  | 'network'
+  | 'job'
+  | 'warning'
+  | 'places'
+  | 'fleet'
+  | 'notification'
+  | 'cause'
+  | 'all';
 
 export type Sum = {
   stories: number;
@@ -82,13 +91,24 @@ const addNotifications = (sum: Sum, seed: number): void => {
   if (violation !== undefined) sum.failed = { seed, violation, of: 'notification' };
 };
 
+/** A single mix says little of parts. */
+const mixesEach = 2_000;
+
+const addCauses = (sum: Sum, seed: number): void => {
+  const violation = causeFault(seed * mixesEach, mixesEach);
+  if (violation !== undefined) sum.failed = { seed, violation, of: 'cause' };
+};
+
+/** In a campaign of all kinds, causes are told once in so many seeds, because they take long. */
+const causesEvery = 100;
+
 export const campaign = (options: {
   readonly seed: number;
   readonly isEnough: (sum: Sum) => boolean;
   /**
    * Networks that check monitors (the default), jobs that ping, passes with warnings, monitors with
-   * chosen places, fleets of coordinators, or one of each for every seed; or channels that are
-   * notified, which takes longer.
+   * chosen places, fleets of coordinators, or one of each for every seed, and sometimes outages
+   * with common causes; or channels that are notified, which takes longer.
    */
   readonly tells?: Tells;
   readonly onStory?: (sum: Sum) => void;
@@ -111,12 +131,17 @@ export const campaign = (options: {
   for (let seed = options.seed; sum.failed === null && !options.isEnough(sum); seed += 1) {
     sum.stories += 1;
     const isTold = (one: typeof tells): boolean =>
-      sum.failed === null && (tells === one || (tells === 'all' && one !== 'notification'));
+      sum.failed === null &&
+      (tells === one ||
+        (tells === 'all' &&
+          one !== 'notification' &&
+          (one !== 'cause' || seed % causesEvery === 0)));
     if (isTold('network')) addStory(sum, seed);
     if (isTold('job')) addJob(sum, seed);
     if (isTold('warning')) addWarnings(sum, seed);
     if (isTold('places')) addPlaces(sum, seed);
     if (isTold('fleet')) addFleet(sum, seed);
+    if (isTold('cause')) addCauses(sum, seed);
     if (isTold('notification')) addNotifications(sum, seed);
     options.onStory?.(sum);
   }

@@ -1,4 +1,10 @@
-import type { Failing, Passing, Share, ShareKind } from '../../coordinator/core/causes.ts';
+import {
+  type Failing,
+  findCauses,
+  type Passing,
+  type Share,
+  type ShareKind,
+} from '../../coordinator/core/causes.ts';
 import { type Chance, createChance } from './story.ts';
 
 /** An organisation at the moment when something is asked, and what was broken in it. */
@@ -8,6 +14,42 @@ export type CauseMix = {
   /** By what was broken: the incidents that it caused. */
   readonly planted: ReadonlyMap<string, ReadonlySet<string>>;
 };
+
+/** By so many outages a cause is planted: fewer prove none (rule 49). */
+const leastPlanted = 3;
+
+/** The parts of planted causes and of members that may be wrong. */
+const allowed = { missed: 0.03, misnamed: 0.02, guessed: 0.005, unrelated: 0.01 };
+
+/** What is wrong with the causes that are found in so many mixes. */
+export function causeFault(from: number, mixes: number): string | undefined {
+  let [causes, members, all] = [0, 0, 0];
+  const wrong = { missed: 0, misnamed: 0, guessed: 0, unrelated: 0 };
+  for (let seed = from; seed < from + mixes; seed += 1) {
+    const { failing, passing, planted } = makeCauseMix(seed);
+    const found = findCauses(failing, passing);
+    const ofCause = (own: readonly string[], ids: ReadonlySet<string>) =>
+      own.filter((id) => ids.has(id)).length;
+    for (const [key, caused] of planted) {
+      if (caused.size < leastPlanted) continue;
+      causes += 1;
+      const its = found.find(({ members: own }) => ofCause(own, caused) * 2 > caused.size);
+      if (its === undefined) wrong.missed += 1;
+      else if (`${its.kind} ${its.value}` !== key) wrong.misnamed += 1;
+    }
+    for (const { members: own } of found) {
+      const related = Math.max(0, ...[...planted.values()].map((ids) => ofCause(own, ids)));
+      all += 1;
+      members += own.length;
+      if (related * 2 <= own.length) wrong.guessed += 1;
+      wrong.unrelated += own.length - related;
+    }
+  }
+  const of = { missed: causes, misnamed: causes, guessed: all, unrelated: members };
+  const kinds = ['missed', 'misnamed', 'guessed', 'unrelated'] as const;
+  const fault = kinds.find((kind) => wrong[kind] > allowed[kind] * of[kind]);
+  return fault && `${wrong[fault]} of ${of[fault]} are ${fault}`;
+}
 
 type Monitor = {
   readonly id: string;
@@ -76,10 +118,27 @@ export function makeCauseMix(seed: number): CauseMix {
       : asked - chance.between(0, 3_599_999);
     fail(monitor, at, layer, manner);
   }
+  if (chance.happens(0.5)) tempt();
   const passing = monitors
     .filter(({ id }) => !failing.has(id))
     .map((monitor) => ({ passed_at: newestBefore(monitor, asked), shares: monitor.shares }));
   return { failing: [...failing.values()], passing, planted };
+
+  /** Outages of some that share something, which is not their cause. */
+  function tempt(): void {
+    const { kind, layer, manner } = chance.pick(breaks);
+    const value = chance.pick(valuesOf(kind, monitors).concat(['']));
+    const sharing = monitors.filter(
+      ({ id, shares }) =>
+        !failing.has(id) && shares.some((one) => one.kind === kind && one.value === value),
+    );
+    const how = chance.pick(['some', 'apart', 'unlike']);
+    for (const [nth, monitor] of sharing.slice(0, 8).entries()) {
+      if (how === 'some' && nth % 2 === 0) fail(monitor, began, layer, manner);
+      if (how === 'apart') fail(monitor, began - nth * 1_200_000, layer, manner);
+      if (how === 'unlike') fail(monitor, began, layer, `${manner} ${nth}`);
+    }
+  }
 
   function fail(monitor: Monitor, at: number, layer: Failing['layer'], manner: string): void {
     const passed_at = newestBefore(monitor, at);

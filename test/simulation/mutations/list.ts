@@ -1,4 +1,5 @@
 import { apartMutations } from './list-apart.ts';
+import { causeMutations } from './list-causes.ts';
 import { fleetMutations } from './list-fleet.ts';
 import { jobMutations } from './list-jobs.ts';
 import { notificationMutations } from './list-notifications.ts';
@@ -20,6 +21,7 @@ export const mutations: readonly Mutation[] = [
   ...apartMutations,
   ...ruleMutations,
   ...notificationMutations,
+  ...causeMutations,
   mutation(
     'a view lasts for four turns',
     'coordinator/core/views.ts#tally',

@@ -36,7 +36,15 @@ export const tryKnownSeeds = async (): Promise<string[]> => {
   const faults: string[] = [];
   const seedsOf = (tells: Mutation['tells']) =>
     new Set(mutations.flatMap((each) => (each.tells === tells ? each.seed : [])));
-  for (const tells of ['network', 'job', 'warning', 'places', 'fleet', 'notification'] as const)
+  for (const tells of [
+    'network',
+    'job',
+    'warning',
+    'places',
+    'fleet',
+    'notification',
+    'cause',
+  ] as const)
     for (const seed of seedsOf(tells)) {
       const { failed } = campaign({ seed, tells, isEnough: ({ stories }) => stories > 0 });
       if (failed)
