@@ -121,7 +121,12 @@ export function createCauseFinder({
           known,
           failing.map((one) => failingOf(one, false)),
         );
-        await endMemberships(transaction, organisation, kept, clock.now());
+        const still = new Set(kept.flatMap(({ members }) => members));
+        const left = known
+          .flatMap(({ members }) => members)
+          .filter((incident) => !still.has(incident));
+        const over = kept.filter(({ members }) => members.length === 0).map(({ id }) => id);
+        await endMemberships(transaction, organisation, { left, over }, clock.now());
       }
       await judge(transaction, [organisation]);
       await onReviewed(transaction, [organisation], clock.now());

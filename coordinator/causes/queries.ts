@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isoText } from '../../shared/base/time.ts';
-import { type FoundCause, isShareKind, type KeptCause, type KnownCause } from '../core/causes.ts';
+import { type FoundCause, isShareKind, type KnownCause } from '../core/causes.ts';
 import type { Queryable } from '../database/connect.ts';
 import { jsonText } from '../database/sql.ts';
 import { type CauseRow, causeName } from './model.ts';
@@ -50,11 +50,9 @@ export async function failingMonitors(
   organisations: readonly string[],
   { which, limit }: { readonly which: 'all' | 'unexplained'; readonly limit: number | null },
 ): Promise<FailingMonitor[]> {
-  const rows = await sql<(Omit<FailingMonitor, 'seen'> & { seen: unknown[] })[]>`
+  const rows = await sql<Omit<FailingMonitor, 'seen'>[]>`
     select m.organisation_id as organisation, i.id as incident, i.started_at, i.cause,
-      ${settingsColumns(sql)},
-      (select coalesce(json_agg(${seenColumns(sql)} order by e.part desc), '[]') from incident_evidence e
-        where e.incident_id = i.id and e.part in ('seen', 'confirmed')) as seen
+      ${settingsColumns(sql)}
     from unnest(${organisations}::uuid[]) o cross join lateral (
       select * from incidents n where n.organisation_id = o and n.resolved_at is null
         and n.confirmed_at is not null and n.cause is not null
@@ -62,7 +60,17 @@ export async function failingMonitors(
       order by n.key desc limit ${limit}::bigint) i
     join monitors m on m.id = i.monitor_id
     where m.type <> 'heartbeat' order by i.key`;
-  return rows.map((row) => ({ ...row, seen: row.seen.map((one) => seenFailure.parse(one)) }));
+  if (rows.length === 0) return [];
+  // By itself: a plan from when there was little evidence would read all of it for each outage.
+  const seen = await sql<{ incident_id: string; seen: unknown }[]>`
+    select e.incident_id, ${seenColumns(sql)} as seen from incident_evidence e
+    where e.incident_id = any(${rows.map(({ incident }) => incident)}::uuid[])
+      and e.part in ('seen', 'confirmed') order by e.part desc`;
+  const ofEach = Map.groupBy(seen, ({ incident_id }) => incident_id);
+  return rows.map((row) => ({
+    ...row,
+    seen: (ofEach.get(row.incident) ?? []).map((one) => seenFailure.parse(one.seen)),
+  }));
 }
 
 const text = z.string().nullable().catch(null);
@@ -183,26 +191,17 @@ export async function insertMembers(sql: Queryable, members: readonly Member[]):
     on conflict (incident_id) do nothing`;
 }
 
-/**
- * Of a cause with these open members: who else is open has left it, and one without members has
- * ended.
- */
+/** Outages that went on when they left their cause are no members any more; these causes are over. */
 export async function endMemberships(
   sql: Queryable,
   organisation: string,
-  kept: readonly KeptCause[],
+  { left, over }: { readonly left: readonly string[]; readonly over: readonly string[] },
   now: number,
 ): Promise<void> {
-  const members = kept.flatMap(({ id: cause, members: all }) =>
-    all.map((incident) => ({ cause, incident })),
-  );
   await sql`
     delete from cause_members n using incidents i
-    where n.organisation_id = ${organisation} and i.id = n.incident_id and i.resolved_at is null
-      and n.cause_id = any(${kept.map(({ id }) => id)}::uuid[])
-      and not exists (select 1 from json_to_recordset(${jsonText(members)}::text::json)
-        as m (cause uuid, incident uuid) where m.incident = n.incident_id and m.cause = n.cause_id)`;
-  const over = kept.filter(({ members: all }) => all.length === 0).map(({ id }) => id);
+    where n.organisation_id = ${organisation} and n.incident_id = any(${left}::uuid[])
+      and i.id = n.incident_id and i.resolved_at is null`;
   const ended = await sql<{ id: string }[]>`
     update causes set ended_at = ${isoText(now)}::timestamptz
     where organisation_id = ${organisation} and id = any(${over}::uuid[]) and ended_at is null
