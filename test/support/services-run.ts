@@ -96,11 +96,11 @@ const prefix = 'antipode-test-';
  * Ends and removes what runs left behind that were killed where no kernel could tie their children
  * to them.
  */
-const clearLeftovers = async (): Promise<void> => {
-  for (const entry of await readdir(tmpdir())) {
+const clearLeftovers = async (within: string): Promise<void> => {
+  for (const entry of await readdir(within)) {
     const [, owner] = /^antipode-test-(\d+)-/.exec(entry) ?? [];
     if (owner === undefined || (await findProcess(Number(owner))) !== undefined) continue;
-    const folder = join(tmpdir(), entry);
+    const folder = join(within, entry);
     await endLeftPostgres(join(folder, 'postgres'));
     await rm(folder, { recursive: true, force: true }).catch(() => undefined); // Another user's is not ours to remove.
   }
@@ -254,12 +254,16 @@ const startFromBinaries = async (
   }
 };
 
-/** @param migrate brings the template database, whose address it gets, up to date. */
+/**
+ * @param migrate brings the template database, whose address it gets, up to date.
+ * @param within the folder that everything is in.
+ */
 export const startServices = async (
   migrate: (url: string) => Promise<void>,
+  within = tmpdir(),
 ): Promise<RunningServices> => {
-  await clearLeftovers();
-  const folder = await mkdtemp(join(tmpdir(), `${prefix}${process.pid}-`));
+  await clearLeftovers(within);
+  const folder = await mkdtemp(join(within, `${prefix}${process.pid}-`));
   const removeFolder = () => rm(folder, { recursive: true, force: true });
   try {
     // Postgres runs as nobody where the tests run as root, and must be able to pass through.
