@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { projectFolder } from '../../deploy/node/places.mjs';
-import { binary, desk, differingShare, openTab, phone } from '../support/browser.ts';
+import { awaitFont, binary, desk, differingShare, openTab, phone } from '../support/browser.ts';
 import { type Demo, seedDemo } from '../support/demo.ts';
 import { describeInBrowser } from '../support/in-browser.ts';
 import { startWeb, type TestWeb } from '../support/web.ts';
@@ -45,7 +45,7 @@ describeInBrowser('the main pages', (browser) => {
     // Times would tick on.
     await tab.page.clock.setFixedTime(now);
     await tab.page.goto(`${web.url}${addressOf(look, demo)}`);
-    await tab.page.evaluate('document.fonts.ready.then(() => true)');
+    await awaitFont(tab.page);
     await look.first?.(tab);
     if (paper) await tab.page.emulateMedia({ media: 'print' });
     const picture = await tab.page.screenshot({ caret: 'hide', fullPage: paper });

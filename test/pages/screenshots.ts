@@ -7,7 +7,7 @@ import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { connect } from '../../coordinator/database/connect.ts';
 import { migrate } from '../../coordinator/database/migrate.ts';
-import { desk, launchBrowser, openTab, phone } from '../support/browser.ts';
+import { awaitFont, desk, launchBrowser, openTab, phone } from '../support/browser.ts';
 import { seedDemo } from '../support/demo.ts';
 import { startServices } from '../support/services-run.ts';
 import { seedOwnThings } from '../support/things-of-people.ts';
@@ -47,6 +47,7 @@ try {
         const file = join(folder, `${look.name}-${device}-${scheme}.png`);
         try {
           await tab.page.goto(`${web.url}${addressOf(look, demo)}`);
+          await awaitFont(tab.page);
           await look.first?.(tab);
           await tab.page.screenshot({ path: file, fullPage: true });
           process.stdout.write(`${file}\n`);

@@ -250,6 +250,20 @@ export const openAs = async (
   return tab;
 };
 
+/** Pages do without a font that is late, lest their text moves; pictures of them do not. */
+export const awaitFont = async (page: Page): Promise<void> => {
+  await page.evaluate(`(() => {
+    for (const sheet of document.styleSheets)
+      for (const [at, { cssText }] of [...sheet.cssRules].entries())
+        if (cssText.includes('font-display: optional')) {
+          sheet.deleteRule(at);
+          sheet.insertRule(cssText.replace('optional', 'swap'), at);
+        }
+    document.body.getBoundingClientRect();
+    return document.fonts.ready.then(() => true);
+  })()`);
+};
+
 const axeSource = readFileSync(join(projectFolder, 'node_modules/axe-core/axe.min.js'), 'utf8');
 
 const orNotFound = z.array(

@@ -69,7 +69,11 @@ export const dashboard: Page = {
       main: html`
         ${heading({
           sentence: headline(shown, view),
-          below: html`${view.status === null && restOf(overall(shown))} Updated ${times.ago(now)}.`,
+          // Without a full stop, which would move at each tick.
+          below: html`
+            ${view.status === null && restOf(overall(shown))}${' '}
+            <span class="updated">Updated ${times.ago(now)}</span>
+          `,
           actions:
             may(createMonitor) &&
             html`
