@@ -71,4 +71,15 @@ describeInBrowser('with 204 monitors', (browser) => {
       await close();
     },
   );
+
+  test('the box that ticks all is where it will be before the rest of the list has come', async () => {
+    const { page, close } = await openAs(browser(), web, '/');
+    const left = 'document.querySelector("[data-all]").getBoundingClientRect().left';
+    const whole = await page.evaluate(left);
+    await page.evaluate(
+      'for (const each of document.querySelectorAll("thead td ~ *, tbody")) each.remove()',
+    );
+    expect(await page.evaluate(left)).toBe(whole);
+    await close();
+  });
 });
