@@ -28,15 +28,21 @@ import { failingOf, passingOf } from './shares.ts';
 export type CauseFinder = {
   /**
    * Judges the outages of these organisations that have no cause yet, in the transaction in which
-   * they are to be told. Returns those that may have one, which it tries to find out.
+   * they are to be told.
    */
-  readonly judge: (
-    transaction: Queryable,
-    organisations: readonly string[],
-  ) => Promise<ReadonlySet<string>>;
+  readonly judge: (transaction: Queryable, organisations: readonly string[]) => Promise<Judgement>;
   /** On the leader: judges again while what passes is heard of, and who leaves or has ended. */
   readonly tick: () => Promise<void>;
 };
+
+export type Judgement = {
+  /** The outages that may have a common cause, which it tries to find out. */
+  readonly suspected: ReadonlySet<string>;
+  /** The organisations that another transaction is judging. */
+  readonly elsewhere: readonly string[];
+};
+
+export const nothingSuspected: Judgement = { suspected: new Set(), elsewhere: [] };
 
 export function createCauseFinder({
   sql,
@@ -53,9 +59,10 @@ export function createCauseFinder({
     const now = clock.now();
     forget(asked, now - askedMs);
     forget(resting, now);
-    const ids = organisations.filter((id) => !resting.has(id));
-    if (ids.length === 0) return new Set();
-    await lockForJudging(transaction, ids);
+    const wanted = organisations.filter((id) => !resting.has(id));
+    const ids = await lockForJudging(transaction, wanted);
+    const elsewhere = wanted.filter((id) => !ids.includes(id));
+    if (ids.length === 0) return { ...nothingSuspected, elsewhere };
     const known = await openCauses(transaction, ids, { withMembers: false });
     const which = { which: 'unexplained', limit: mostJudged } as const;
     const failing = await failingMonitors(transaction, ids, which);
@@ -107,12 +114,13 @@ export function createCauseFinder({
     const end = clock.now();
     for (const { id } of open)
       if (end - now > longMs) resting.set(id, end + restPart * (end - now));
-    return new Set(judged.flatMap(({ incidents }) => [...incidents]));
+    return { suspected: new Set(judged.flatMap(({ incidents }) => [...incidents])), elsewhere };
   };
 
-  const review = (organisation: string): Promise<void> =>
+  /** Whether it could: not while another transaction judges the organisation. */
+  const review = (organisation: string): Promise<boolean> =>
     inTransaction(sql, async (transaction) => {
-      await lockForJudging(transaction, [organisation]);
+      if ((await lockForJudging(transaction, [organisation])).length === 0) return false;
       const known = await openCauses(transaction, [organisation], { withMembers: true });
       if (known.length > 0) {
         const which = { which: 'all', limit: null } as const;
@@ -130,6 +138,7 @@ export function createCauseFinder({
       }
       await judge(transaction, [organisation]);
       await onReviewed(transaction, [organisation], clock.now());
+      return true;
     });
 
   return {
@@ -143,16 +152,23 @@ export function createCauseFinder({
           return known ? [[id, known]] : [];
         }),
       );
+      const failures: unknown[] = [];
       for (const { id, standing } of organisations) {
         const [last, now] = [reviewed.get(id), clock.now()];
         const isChanged = last?.standing !== standing;
         const since = isChanged ? now : last.since;
         if (now < (last?.not_before ?? 0)) continue;
         if (!isChanged && (now - since > settledMs || now - last.at < againMs)) continue;
-        await review(id);
+        // One that cannot be judged keeps no other from it.
+        const isReviewed = await review(id).catch((error: unknown) => {
+          failures.push(error);
+          return true;
+        });
         const end = clock.now();
-        reviewed.set(id, { standing, since, at: now, not_before: end + restPart * (end - now) });
+        const not_before = end + restPart * (end - now);
+        if (isReviewed) reviewed.set(id, { standing, since, at: now, not_before });
       }
+      if (failures.length > 0) throw new AggregateError(failures, 'could not review all causes');
     },
   };
 }

@@ -32,13 +32,18 @@ export function isToJudge(sql: Queryable) {
       and i.resolved_at is null and i.confirmed_at is not null limit 2) two) = 2)`;
 }
 
-/** No two coordinators judge an organisation at once. In a transaction. */
+/**
+ * Those of these organisations that no other transaction judges: nobody waits for another's. A lock
+ * of their rows would wait for whatever changes an organisation. In a transaction.
+ */
 export async function lockForJudging(
   sql: Queryable,
   organisations: readonly string[],
-): Promise<void> {
-  await sql`select id from organisations where id = any(${organisations}::uuid[])
-    order by id for no key update`;
+): Promise<string[]> {
+  const rows = await sql<{ id: string }[]>`
+    select id from unnest(${organisations}::uuid[]) id
+    where pg_try_advisory_xact_lock(hashtextextended('causes of ' || id, 0))`;
+  return rows.map(({ id }) => id);
 }
 
 /**

@@ -1,9 +1,9 @@
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
-import type { CauseFinder } from '../causes/finder.ts';
+import { type CauseFinder, type Judgement, nothingSuspected } from '../causes/finder.ts';
 import { isToJudge } from '../causes/queries.ts';
-import type { Queryable, Sql } from '../database/connect.ts';
-import { inTransaction, jsonText } from '../database/sql.ts';
+import type { Queryable, Sql, Transaction } from '../database/connect.ts';
+import { inSavepoint, inTransaction, jsonText } from '../database/sql.ts';
 import { wakeSteps } from './causes.ts';
 import type { ChannelKind } from './kinds/types.ts';
 import {
@@ -84,8 +84,8 @@ type PlanningData = {
   readonly channels: ReadonlyMap<string, readonly PlannedChannel[]>;
   readonly groups: ReadonlyMap<string, string | null>;
   readonly flapping: ReadonlyMap<string, Flapping>;
-  /** Outages that may have one cause (rule 51). */
-  readonly suspected: ReadonlySet<string>;
+  /** Whether it may have a cause in common with others (rule 51). */
+  readonly isSuspected: (event: DueEvent) => boolean;
   readonly gathers: (kind: string) => boolean;
 };
 
@@ -104,11 +104,29 @@ export function createPlanner({
   readonly judge: CauseFinder['judge'];
   readonly warningTimes?: GatheringTimes | undefined;
 }): Planner {
+  /** Alerts leave even where causes cannot be judged. */
+  const suspicionsOf = async (
+    transaction: Transaction,
+    organisations: readonly string[],
+  ): Promise<Judgement> => {
+    if (organisations.length === 0) return nothingSuspected;
+    try {
+      return await inSavepoint(transaction, async (part) => ({
+        result: await judge(part, organisations),
+        stays: true,
+      }));
+    } catch (error) {
+      if (transaction.session.isLost) throw error;
+      log.error({ err: error }, 'could not judge what outages have in common');
+      return nothingSuspected;
+    }
+  };
+
   const beginningsOf = async (
     transaction: Queryable,
     downs: readonly DueEvent[],
     warnings: readonly DueWarning[],
-    suspected: ReadonlySet<string>,
+    { suspected, elsewhere }: Judgement,
     now: number,
   ): Promise<NewStep[]> => {
     const events = [...downs, ...warnings];
@@ -124,7 +142,8 @@ export function createPlanner({
       channels: Map.groupBy(channels, ({ organisation_id }) => organisation_id),
       groups: new Map(groups.map(({ id, group_id }) => [id, group_id])),
       flapping: flappingOfEach(outages),
-      suspected,
+      isSuspected: ({ incident_id, organisation_id }) =>
+        suspected.has(incident_id) || elsewhere.includes(organisation_id),
       gathers: (kind) => kindOf(kind)?.gathers !== false,
     };
     return [
@@ -170,7 +189,7 @@ export function createPlanner({
         const organisations = unique(
           downs.flatMap(({ organisation_id, to_judge }) => (to_judge ? [organisation_id] : [])),
         );
-        const suspected = await judge(transaction, organisations);
+        const suspected = await suspicionsOf(transaction, organisations);
         const steps = [
           ...(await beginningsOf(transaction, downs, warnings, suspected, now)),
           ...(await endsOf(
@@ -274,10 +293,8 @@ function stepsOfDown(event: DueEvent, known: PlanningData, now: number): NewStep
     const disabledReason = disabledReasonOf({ ...channel, deleted: false });
     const base = { ...baseOf(event), channel: channel.id, flapping, shut: disabledReason };
     const step = event.event === 'was_down' ? { ...base, look_at: now + lateTogether } : base;
-    const isSuspected = known.suspected.has(event.incident_id) && known.gathers(channel.kind);
-    const hold = isSuspected
-      ? ({ by: 'cause_check', until: now + causeCheckMs } as const)
-      : undefined;
+    const waits = known.isSuspected(event) && known.gathers(channel.kind);
+    const hold = waits ? ({ by: 'cause_check', until: now + causeCheckMs } as const) : undefined;
     return [
       ...(flapping === 'flapping' ? [{ ...step, event: 'flapping' } as const] : []),
       { ...step, event: 'down', hold } as const,

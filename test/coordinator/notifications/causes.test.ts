@@ -1,5 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { nothingSuspected } from '../../../coordinator/causes/finder.ts';
+import { lockForJudging } from '../../../coordinator/causes/queries.ts';
+import { createPlanner } from '../../../coordinator/notifications/plan.ts';
 import { newId } from '../../../shared/base/crypto.ts';
+import { testLog } from '../../support/network.ts';
 import { notificationBench } from '../../support/notification-parts.ts';
 import { ownDatabase } from '../../support/services.ts';
 
@@ -204,6 +208,29 @@ describe('rule 51: outages of one cause are told as one', async () => {
     expect(said()).toEqual([
       '9 monitors are down: all 5 at address 203.0.113.7:443, and 4 of the 45 others; all 4 at address 203.0.113.8:443, and none of the 41 others.',
     ]);
+  });
+
+  test('rule 51: what cannot be judged is told as ever', async () => {
+    await share(5);
+    await failNext(3);
+    const planner = createPlanner({
+      ...{ sql, clock: { now: () => bench.now }, log: testLog(), kindOf: () => undefined },
+      judge: (transaction) => transaction`select 1 / 0`.then(() => nothingSuspected),
+    });
+    await bench.tell({ ...bench.coordinator(), planner });
+    expect(said()).toEqual(['3 monitors are down: connection refused.']);
+  });
+
+  test('rule 51: outages of an organisation that another coordinator judges wait as suspects do', async () => {
+    await share(5);
+    await sql.begin(async (other) => {
+      expect(await lockForJudging(other, [bench.organisation])).toHaveLength(1);
+      await failNext(2);
+      await bench.tell();
+      expect(said()).toEqual([]);
+    });
+    await later(2 * second);
+    expect(said()).toHaveLength(1);
   });
 
   test('rule 51: a coordinator that dies in between loses nothing', async () => {
