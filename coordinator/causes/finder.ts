@@ -158,7 +158,8 @@ export function createCauseFinder({
         const isChanged = last?.standing !== standing;
         const since = isChanged ? now : last.since;
         if (now < (last?.not_before ?? 0)) continue;
-        if (!isChanged && (now - since > settledMs || now - last.at < againMs)) continue;
+        const every = now - since > settledMs ? seldomMs : againMs;
+        if (!isChanged && now - last.at < every) continue;
         // One that cannot be judged keeps no other from it.
         const isReviewed = await review(id).catch((error: unknown) => {
           failures.push(error);
@@ -187,6 +188,8 @@ type Reviewed = {
 /** What passes is heard of by and by: for so long, and so often, it is judged though nothing else changed. */
 const settledMs = 600_000;
 const againMs = 5_000;
+/** A failure may become another one at any time. */
+const seldomMs = 60_000;
 /** Who was asked is not asked again so soon. */
 const askedMs = 60_000;
 /** What takes longer is not done again for ten times as long. */

@@ -45,8 +45,9 @@ export function explanationOf(row: CauseRow): string {
 
 /** The same behind "30 monitors are down:". */
 export function reasonOf(row: CauseRow): string {
-  const { incidents, passing } = row;
-  const who = passing === 0 ? `all ${incidents}` : `${incidents} of the ${incidents + passing}`;
+  const { incidents, open_incidents: open, passing } = row;
+  const all = incidents + passing;
+  const who = open === all ? `all ${all}` : `${open} of the ${all}`;
   return `${who} ${sharedText(row)}${othersText(row)}`;
 }
 

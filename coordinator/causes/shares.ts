@@ -135,8 +135,11 @@ function sharesSeen({ type, target }: Settings, side: SeenFailure): Share[] {
 }
 
 function shareOf(kind: Share['kind'], value: string | null): Share[] {
-  return value === null || value === '' ? [] : [{ kind, value }];
+  return value === null || value === '' ? [] : [{ kind, value: value.slice(0, longestValue) }];
 }
+
+/** What a target sent is not trusted to be short. */
+const longestValue = 300;
 
 function isSame(one: Share, other: Share): boolean {
   return one.kind === other.kind && one.value === other.value;

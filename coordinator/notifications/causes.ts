@@ -19,9 +19,11 @@ export type CommonCause = {
   readonly ended_at: number | null;
   /** When one of its outages last ended. */
   readonly last_end: number | null;
-  /** How many of its outages concern the channel; and did when it was last told of it. */
+  /** How many monitors of the channel are down by it; and were when it was last told of it. */
   readonly known: number;
   readonly told: number | null;
+  /** How many of them ever were. */
+  readonly all: number;
 };
 
 /** The cause of each of these outages that has one, for each channel. */
@@ -43,9 +45,14 @@ export async function readCauses(
   const ids = [...new Set(members.map(({ cause_id }) => cause_id))];
   const [rows, counts] = [
     await causesToTell(sql, ids),
-    await sql<{ channel_id: string; cause_id: string; known: number; told: number | null }[]>`
-      select s.channel_id, n.cause_id, count(*)::int as known, max(t.incidents)::int as told
-      from cause_members n join alert_steps s on s.incident_id = n.incident_id
+    await sql<
+      { channel_id: string; cause_id: string; known: number; all: number; told: number | null }[]
+    >`
+      select s.channel_id, n.cause_id, count(distinct s.monitor_id)::int as "all",
+        count(distinct s.monitor_id) filter (where i.resolved_at is null)::int as known,
+        max(t.incidents)::int as told
+      from cause_members n join incidents i on i.id = n.incident_id
+      join alert_steps s on s.incident_id = n.incident_id
         and s.event = 'down' and s.channel_id = any(${channels}::uuid[])
       left join told_causes t on t.channel_id = s.channel_id and t.cause_id = n.cause_id
       where n.cause_id = any(${ids}::uuid[]) group by 1, 2`,
@@ -59,13 +66,14 @@ export async function readCauses(
     of: (channel, incident) => {
       const row = causes.get(ofIncident.get(incident) ?? '');
       const count = row && known.get(`${channel} ${row.id}`);
-      if (!row || !count) return null;
+      // What concerns a channel alone is told as ever.
+      if (!row || !count || count.all === 1) return null;
       const { id, began_at, found_at, ended_at, last_end } = row;
       const name = causeName(row);
       const text = { name: name.charAt(0).toLowerCase() + name.slice(1), reason: reasonOf(row) };
       return {
         ...{ id, ...text, began_at, found_at, ended_at, last_end },
-        ...{ known: count.known, told: count.told },
+        ...{ known: count.known, told: count.told, all: count.all },
       };
     },
   };
@@ -87,11 +95,12 @@ export function causesTold(
     ({ event: is, common }) => is === event && (is === 'down' || common?.ended_at != null),
   );
   const causes = [...new Map(own.flatMap(({ common }) => (common ? [[common.id, common]] : [])))];
-  const several = causes.flatMap(([, cause]) => (cause.known > 1 ? [cause] : []));
+  const countOf = ({ known, all }: CommonCause) => (event === 'down' ? known : all);
+  const several = causes.flatMap(([, cause]) => (countOf(cause) > 1 ? [cause] : []));
   const [first] = several;
   if (first === undefined) return { event, words: null, more: 0 };
   const ofThem = own.filter(({ common }) => several.some(({ id }) => id === common?.id));
-  const more = several.reduce((sum, { known }) => sum + known, 0) - ofThem.length;
+  const more = several.reduce((sum, cause) => sum + countOf(cause), 0) - ofThem.length;
   if (event === 'down')
     return { event, words: `: ${several.map(({ reason }) => reason).join('; ')}`, more };
   const names = several.map(({ name }) => name).join('; ');
@@ -135,7 +144,9 @@ export async function wakeSteps(
       select t.channel_id, t.cause_id from told_causes t
       join causes c on c.id = t.cause_id and c.ended_at is null
       where t.organisation_id = any(${organisations}::uuid[]) and t.incidents * 2 < (
-        select count(*) from cause_members n join alert_steps s on s.incident_id = n.incident_id
+        select count(distinct s.monitor_id) from cause_members n
+        join incidents i on i.id = n.incident_id and i.resolved_at is null
+        join alert_steps s on s.incident_id = n.incident_id
           and s.event = 'down' and s.channel_id = t.channel_id
         where n.cause_id = t.cause_id))
     update alert_steps s set look_at = w.at from (

@@ -26,6 +26,7 @@ import { insertSteps, isOverSince, type NewStep, outagesOf } from './plan.ts';
 import {
   type Because,
   type Bucket,
+  type CauseToTell,
   decideStep,
   disabledReasonOf,
   flappingMemoryMs,
@@ -126,7 +127,6 @@ export function createComposer({ sql, clock, kindOf, results }: Dependencies): C
       }),
     );
     await insertMessages(transaction, [...messages, ...warnings], now);
-    await writeTold(transaction, left.flatMap(tellingsOf));
     await insertSteps(
       transaction,
       left.flatMap(({ channel, leaving }) =>
@@ -143,7 +143,7 @@ export function createComposer({ sql, clock, kindOf, results }: Dependencies): C
         const taken = await takeChannelsWithSteps(transaction, now, maxChannels);
         const channels = taken.map((one) => ({ ...one, gathers: gathers(one.kind) }));
         if (channels.length === 0) return false;
-        const { steps, matrices } = await takeSteps(transaction, channels, now);
+        const { steps, matrices, isWhole } = await takeSteps(transaction, channels, now);
         const warned = await warningSteps(
           transaction,
           channels.map(({ id }) => id),
@@ -200,6 +200,8 @@ export function createComposer({ sql, clock, kindOf, results }: Dependencies): C
           now,
         );
         await write(transaction, left, news, now);
+        // What there was no room for is told by the next round, and not held as known.
+        if (isWhole) await writeTold(transaction, left.flatMap(tellingsOf));
         await writeBuckets(transaction, buckets);
         return true;
       }),
@@ -263,6 +265,7 @@ async function takeSteps(sql: Queryable, channels: readonly ComposedChannel[], n
     ([incident, rows]) => [incident, matrixLine(rows)] as const,
   );
   return {
+    isWhole: held.length < maxSteps,
     steps: held.map((step) => ({ ...step, resolved_at: resolved.get(step.incident_id) ?? null })),
     matrices: new Map(lines),
   };
@@ -316,7 +319,11 @@ async function readRound(
     },
     earliest,
   );
-  const outages = flapping.length === 0 ? [] : await outagesOf(sql, flapping, since);
+  const waiting = monitorsOf(
+    steps.filter(({ event, held_by }) => event === 'up' && held_by === 'cause'),
+  );
+  const mayBeDown = [...flapping, ...waiting];
+  const outages = mayBeDown.length === 0 ? [] : await outagesOf(sql, mayBeDown, since);
   const downs = await downMessages(
     sql,
     { channels: channels.map(({ id }) => id), incidents, flapping, since },
@@ -490,7 +497,7 @@ function outcomeOfStep(step: WaitingStep, channel: ComposedChannel, round: Round
       parents_awaited: round.parents.unanswered.has(monitor_id)
         ? waitForParents(step.created_at)
         : null,
-      cause: round.causes.of(channel.id, step.incident_id),
+      cause: causeToTell(step, channel, round),
       flapping: isEnd ? 'plain' : flapping,
       waits_for_steadiness: event === 'up' && flapping !== 'plain',
       down_again: (round.lastDown.get(monitor_id) ?? 0) > (ended_at ?? due_at),
@@ -502,6 +509,15 @@ function outcomeOfStep(step: WaitingStep, channel: ComposedChannel, round: Round
     },
     round.now,
   );
+}
+
+function causeToTell(
+  { incident_id, was_told }: WaitingStep,
+  { id }: ComposedChannel,
+  { causes }: Round,
+): CauseToTell | null {
+  const cause = causes.of(id, incident_id);
+  return cause && { ...cause, was_told };
 }
 
 /** How far ahead it is read when maintenance ends. */
@@ -565,6 +581,11 @@ function waitingSteps(
     select s.id, s.channel_id, s.organisation_id, s.monitor_id, s.incident_id, s.event, s.seq,
       s.due_at, s.look_at, s.created_at, s.flapping,
       s.holds -> -1 ->> 0 as held_by,
+      s.first_told_at is not null or exists (
+        select from alert_steps p join cause_members t on t.incident_id = p.incident_id
+          join cause_members n on n.cause_id = t.cause_id and n.incident_id = s.incident_id
+        where p.monitor_id = s.monitor_id and p.channel_id = s.channel_id and p.event = 'down'
+          and p.state = 'told' and p.incident_id <> s.incident_id) as was_told,
       i.started_at, i.confirmed_at, i.resolved_at, i.acknowledged_at, i.acknowledged_as, i.cause,
         i.scope, i.layer,
       ${continentsOf(sql)} as continents, ${sidesOf(sql)} as sides, i.seen_probe, i.seen_continent,
@@ -682,6 +703,7 @@ type Hold = {
 const againAfterMs: Partial<Readonly<Record<HeldBy, number>>> = {
   maintenance: 5_000,
   dependency: 5_000,
+  cause: 60_000,
   parent_check: againMs,
 };
 

@@ -591,6 +591,8 @@ export type WaitingStep = {
   readonly created_at: number;
   readonly flapping: Flapping;
   readonly held_by: HeldBy | null;
+  /** Whether it was told before, or an earlier outage of its monitor by the same cause. */
+  readonly was_told: boolean;
   /** Null once the monitor, and its incidents with it, was deleted. */
   readonly started_at: number | null;
   readonly confirmed_at: number | null;

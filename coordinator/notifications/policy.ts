@@ -417,6 +417,7 @@ export function decideStep(step: Step, around: StepContext, now: number): StepOu
   const { incident, channel } = around;
   if (channel.shut !== undefined) return dropped(`channel_${channel.shut}`);
   if (step.event === 'up' || step.event === 'was_down') {
+    if (around.cause !== null && around.down_again) return dropped('down_again');
     const together = step.event === 'up' ? togetherUntil(step, around) : now;
     if (together > now) return { is: 'held', by: 'cause', until: together };
     if (!around.waits_for_steadiness) return { is: 'due' };
@@ -487,10 +488,10 @@ function holdOf(step: Step, around: StepContext, now: number): StepOutcome {
   if (parent) return { is: 'held', by: 'dependency', until: parent.to, parent: parent.called };
   if (wait !== null && wait.from <= now && now < wait.to)
     return { is: 'held', by: 'parent_check', until: wait.to };
-  return step.event === 'down' ? holdByCause(around, now) : { is: 'due' };
+  return step.event === 'down' ? holdByCause(step, around, now) : { is: 'due' };
 }
 
-/** What a channel was told of the cause of an outage, and how many of its outages concern it now. */
+/** What a channel was told of the cause of an outage, and of how many monitors it is the cause now. */
 export type CauseToTell = {
   readonly found_at: number;
   readonly ended_at: number | null;
@@ -499,6 +500,8 @@ export type CauseToTell = {
   readonly known: number;
   /** How many there were when it was told; null: it was not. */
   readonly told: number | null;
+  /** Whether this outage was told before, or one of the same monitor by the same cause. */
+  readonly was_told: boolean;
 };
 
 /** How long an outage waits that may have a cause with others, while those that share it are asked. */
@@ -509,15 +512,17 @@ export const causeSettledMs = 1 * second;
 const growth = 2;
 /** Outages of one cause are over together: not before none has ended for so long. */
 const endsTogetherMs = 2 * minute;
+/** Nothing waits for others longer than this. */
 const longestTogetherMs = 10 * minute;
 
-function holdByCause({ cause }: StepContext, now: number): StepOutcome {
-  if (cause === null || cause.ended_at !== null) return { is: 'due' };
+function holdByCause({ due_at }: Step, { cause }: StepContext, now: number): StepOutcome {
+  if (cause === null || cause.ended_at !== null || cause.was_told) return { is: 'due' };
   const settled = cause.found_at + causeSettledMs;
   if (settled > now) return { is: 'held', by: 'cause_check', until: settled };
-  return cause.told === null || cause.known > growth * cause.told
+  const until = due_at + longestTogetherMs;
+  return cause.told === null || cause.known > growth * cause.told || until <= now
     ? { is: 'due' }
-    : { is: 'held', by: 'cause', until: now + outageAgainMs };
+    : { is: 'held', by: 'cause', until };
 }
 
 /** An outage that ends before its cause was told is told itself. */

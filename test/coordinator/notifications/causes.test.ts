@@ -4,7 +4,7 @@ import { lockForJudging } from '../../../coordinator/causes/queries.ts';
 import { createPlanner } from '../../../coordinator/notifications/plan.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { testLog } from '../../support/network.ts';
-import { notificationBench } from '../../support/notification-parts.ts';
+import { answered, notificationBench } from '../../support/notification-parts.ts';
 import { ownDatabase } from '../../support/services.ts';
 
 describe('rule 51: outages of one cause are told as one', async () => {
@@ -208,6 +208,53 @@ describe('rule 51: outages of one cause are told as one', async () => {
     expect(said()).toEqual([
       '9 monitors are down: all 5 at address 203.0.113.7:443, and 4 of the 45 others; all 4 at address 203.0.113.8:443, and none of the 41 others.',
     ]);
+  });
+
+  test('rule 51: what joins later waits for ten minutes at most', async () => {
+    await share(20);
+    await failNext(16);
+    await bench.tell();
+    await later(1.1 * second);
+    await later(60 * minute);
+    await failNext(1);
+    await later(9 * minute);
+    expect(said()).toHaveLength(1);
+    await later(2 * minute);
+    expect(said().slice(1)).toEqual([expect.stringMatching(/^17 monitors are down: all 17 at/)]);
+  });
+
+  test('rule 51: a monitor that fails again is told, and not that it is up', async () => {
+    await share(20);
+    const [first = ''] = passing;
+    await failNext(16);
+    await bench.tell();
+    await later(1.1 * second);
+    await bench.up(failed[0] ?? '');
+    await later(minute);
+    await fail(first);
+    await later(second);
+    expect(bench.heard('chat').slice(1)).toMatchObject([{ names: [expect.any(String)] }]);
+    await later(5 * minute);
+    expect(said()).toHaveLength(2);
+  });
+
+  test('rule 51: a message of a cause that was not delivered is told anew with what ended', async () => {
+    await share(20);
+    bench.answers.of = () => answered(500);
+    await failNext(16);
+    await bench.tell();
+    await later(1.1 * second);
+    await bench.up(failed[0] ?? '');
+    await later(3 * minute);
+    bench.answers.of = () => answered(204);
+    const before = said().length;
+    for (let round = 0; round < 20; round += 1) await later(minute);
+    const names = bench
+      .heard('chat')
+      .slice(before)
+      .flatMap((message) => message.names);
+    expect(names.length).toBeGreaterThanOrEqual(16);
+    expect(said().slice(before).join()).toMatch(/15 monitors are down.*at address/);
   });
 
   test('rule 51: what cannot be judged is told as ever', async () => {
