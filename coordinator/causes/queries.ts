@@ -142,6 +142,8 @@ export async function openCauses(
 ): Promise<OpenCause[]> {
   const rows = await sql<(Omit<OpenCause, 'kind'> & { kind: string })[]>`
     select c.organisation_id as organisation, c.id, c.kind, c.value, c.began_at, c.manners,
+      (select count(*) filter (where i.resolved_at is null) * 2 >= count(*) from cause_members n
+        join incidents i on i.id = n.incident_id where n.cause_id = c.id) as grows,
       ${
         withMembers
           ? sql`array(select n.incident_id from cause_members n join incidents i on i.id = n.incident_id

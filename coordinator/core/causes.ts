@@ -15,6 +15,8 @@ export type KnownCause = Share & {
   readonly id: string;
   readonly began_at: number;
   readonly manners: readonly string[];
+  /** Whether at least half of all that ever were its members still fail: else nothing joins it. */
+  readonly grows: boolean;
   /** Those of the failing ones that it had before. */
   readonly members: readonly string[];
 };
@@ -23,7 +25,7 @@ export type KeptCause = { readonly id: string; readonly members: readonly string
 
 /** A member leaves when its outage ends or is another one; what fails alike joins. */
 function membersNow(
-  { id, began_at, manners, members, ...share }: KnownCause,
+  { id, began_at, manners, grows, members, ...share }: KnownCause,
   failing: readonly Failing[],
 ) {
   const key = keyOf(share);
@@ -35,7 +37,8 @@ function membersNow(
         ({ incident, layer, manner, failed_at, shares }) =>
           canFail(share.kind, layer) &&
           shares.some((one) => keyOf(one) === key) &&
-          (before.has(incident) || (manners.includes(manner) && failed_at + slackMs >= began_at)),
+          (before.has(incident) ||
+            (grows && manners.includes(manner) && failed_at + slackMs >= began_at)),
       )
       .map(({ incident }) => incident),
   };

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import {
   type Failing,
   findCauses,
+  keepCauses,
   type Passing,
   type Share,
   suspectCauses,
@@ -119,6 +120,15 @@ describe('rule 49: without enough evidence there is no cause', () => {
       ),
     ).toEqual([]);
   });
+});
+
+test('rule 50: what fails alike joins while at least half of its outages go on', () => {
+  const cause = { ...server, id: 'c', began_at: began, manners: ['unreachable'], members: ['i0'] };
+  const both = many(2, (nth) => failing(nth, [server]));
+  const joins = keepCauses([{ ...cause, grows: true }], both);
+  expect(joins).toEqual({ kept: [{ id: 'c', members: ['i0', 'i1'] }], left: [] });
+  const { kept, left } = keepCauses([{ ...cause, grows: false }], both);
+  expect([kept, left]).toEqual([[{ id: 'c', members: ['i0'] }], both.slice(1)]);
 });
 
 describe('rule 51: two that may have a common cause', () => {
