@@ -3,7 +3,7 @@ import { causeName, reasonOf } from '../causes/model.ts';
 import { causesToTell } from '../causes/queries.ts';
 import type { Queryable } from '../database/connect.ts';
 import { jsonText } from '../database/sql.ts';
-import { causeSettledMs, type StepEvent } from './policy.ts';
+import { causeGrowsMs, causeSettledMs, type StepEvent } from './policy.ts';
 
 /** Outages of one cause are told as one to people (rule 51). */
 
@@ -22,6 +22,7 @@ export type CommonCause = {
   /** How many monitors of the channel are down by it; and were when it was last told of it. */
   readonly known: number;
   readonly told: number | null;
+  readonly told_at: number | null;
   /** How many of them ever were. */
   readonly all: number;
 };
@@ -46,11 +47,18 @@ export async function readCauses(
   const [rows, counts] = [
     await causesToTell(sql, ids),
     await sql<
-      { channel_id: string; cause_id: string; known: number; all: number; told: number | null }[]
+      {
+        channel_id: string;
+        cause_id: string;
+        known: number;
+        all: number;
+        told: number | null;
+        told_at: number | null;
+      }[]
     >`
       select s.channel_id, n.cause_id, count(distinct s.monitor_id)::int as "all",
         count(distinct s.monitor_id) filter (where i.resolved_at is null)::int as known,
-        max(t.incidents)::int as told
+        max(t.incidents)::int as told, max(t.told_at) as told_at
       from cause_members n join incidents i on i.id = n.incident_id
       join alert_steps s on s.incident_id = n.incident_id
         and s.event = 'down' and s.channel_id = any(${channels}::uuid[])
@@ -73,7 +81,7 @@ export async function readCauses(
       const text = { name: name.charAt(0).toLowerCase() + name.slice(1), reason: reasonOf(row) };
       return {
         ...{ id, ...text, began_at, found_at, ended_at, last_end },
-        ...{ known: count.known, told: count.told, all: count.all },
+        ...{ known: count.known, told: count.told, told_at: count.told_at, all: count.all },
       };
     },
   };
@@ -119,14 +127,19 @@ export type Telling = {
   readonly incidents: number;
 };
 
-export async function writeTold(sql: Queryable, told: readonly Telling[]): Promise<void> {
+export async function writeTold(
+  sql: Queryable,
+  told: readonly Telling[],
+  now: number,
+): Promise<void> {
   if (told.length === 0) return;
   await sql`
-    insert into told_causes (channel_id, cause_id, organisation_id, incidents)
-    select channel, cause, organisation, incidents
+    insert into told_causes (channel_id, cause_id, organisation_id, incidents, told_at)
+    select channel, cause, organisation, incidents, ${new Date(now)}
     from json_to_recordset(${jsonText([...told])}::text::json) as t (channel uuid, cause uuid,
       organisation uuid, incidents int)
-    on conflict (channel_id, cause_id) do update set incidents = excluded.incidents`;
+    on conflict (channel_id, cause_id) do update set incidents = excluded.incidents,
+      told_at = excluded.told_at`;
 }
 
 /**
@@ -141,7 +154,8 @@ export async function wakeSteps(
   if (organisations.length === 0) return;
   await sql`
     with grown as materialized (
-      select t.channel_id, t.cause_id from told_causes t
+      select t.channel_id, t.cause_id, greatest(${new Date(now)}::timestamptz,
+        t.told_at + make_interval(secs => ${causeGrowsMs / 1_000})) as at from told_causes t
       join causes c on c.id = t.cause_id and c.ended_at is null
       where t.organisation_id = any(${organisations}::uuid[]) and t.incidents * 2 < (
         select count(distinct s.monitor_id) from cause_members n
@@ -150,15 +164,17 @@ export async function wakeSteps(
           and s.event = 'down' and s.channel_id = t.channel_id
         where n.cause_id = t.cause_id))
     update alert_steps s set look_at = w.at from (
-      select h.id, case when h.holds -> -1 ->> 0 = 'cause' then ${new Date(now)}::timestamptz
+      select h.id, case when h.holds -> -1 ->> 0 = 'cause'
+        then coalesce(g.at, ${new Date(now)}::timestamptz)
         else c.found_at + make_interval(secs => ${causeSettledMs / 1_000}) end as at
       from channels o join alert_steps h on h.channel_id = o.id and h.state = 'held'
         left join cause_members n on n.incident_id = h.incident_id
         left join causes c on c.id = n.cause_id
+        left join grown g on g.channel_id = h.channel_id and g.cause_id = c.id
+          and h.event = 'down'
       where o.organisation_id = any(${organisations}::uuid[]) and (
         h.holds -> -1 ->> 0 = 'cause_check' and c.id is not null
         or h.holds -> -1 ->> 0 = 'cause' and (c.id is null or c.ended_at is not null
-          or h.event = 'down' and exists (select from grown g
-            where g.channel_id = h.channel_id and g.cause_id = c.id)))) w
+          or g.at is not null))) w
     where s.id = w.id and s.look_at > w.at`;
 }

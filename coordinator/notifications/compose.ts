@@ -201,7 +201,7 @@ export function createComposer({ sql, clock, kindOf, results }: Dependencies): C
         );
         await write(transaction, left, news, now);
         // What there was no room for is told by the next round, and not held as known.
-        if (isWhole) await writeTold(transaction, left.flatMap(tellingsOf));
+        if (isWhole) await writeTold(transaction, left.flatMap(tellingsOf), now);
         await writeBuckets(transaction, buckets);
         return true;
       }),

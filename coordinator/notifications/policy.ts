@@ -500,6 +500,7 @@ export type CauseToTell = {
   readonly known: number;
   /** How many there were when it was told; null: it was not. */
   readonly told: number | null;
+  readonly told_at: number | null;
   /** Whether this outage was told before, or one of the same monitor by the same cause. */
   readonly was_told: boolean;
 };
@@ -510,6 +511,8 @@ export const causeCheckMs = 2 * second;
 export const causeSettledMs = 1 * second;
 /** A message of a cause leaves when it is found, and again each time when its outages have more than doubled. */
 const growth = 2;
+/** Most of what fails by a cause is checked within this time, and told together. */
+export const causeGrowsMs = 1 * minute;
 /** Outages of one cause are over together: not before none has ended for so long. */
 const endsTogetherMs = 2 * minute;
 /** Nothing waits for others longer than this. */
@@ -519,10 +522,13 @@ function holdByCause({ due_at }: Step, { cause }: StepContext, now: number): Ste
   if (cause === null || cause.ended_at !== null || cause.was_told) return { is: 'due' };
   const settled = cause.found_at + causeSettledMs;
   if (settled > now) return { is: 'held', by: 'cause_check', until: settled };
-  const until = due_at + longestTogetherMs;
-  return cause.told === null || cause.known > growth * cause.told || until <= now
-    ? { is: 'due' }
-    : { is: 'held', by: 'cause', until };
+  if (cause.told === null) return { is: 'due' };
+  const hasGrown = cause.known > growth * cause.told;
+  const until = Math.min(
+    due_at + longestTogetherMs,
+    hasGrown ? (cause.told_at ?? now) + causeGrowsMs : Number.POSITIVE_INFINITY,
+  );
+  return until <= now ? { is: 'due' } : { is: 'held', by: 'cause', until };
 }
 
 /** An outage that ends before its cause was told is told itself. */

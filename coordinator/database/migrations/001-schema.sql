@@ -1870,6 +1870,7 @@ create table told_causes (
   cause_id uuid not null,
   organisation_id uuid not null,
   incidents integer not null,
+  told_at timestamptz not null,
   primary key (channel_id, cause_id),
   foreign key (channel_id) references channels on delete cascade,
   foreign key (cause_id) references causes on delete cascade,

@@ -151,6 +151,30 @@ describe('rule 51: outages of one cause are told as one', async () => {
     expect(bench.heard('chat').at(-1)?.names).toHaveLength(43);
   });
 
+  test('rule 51: what joins within a minute is told together, however often it doubles', async () => {
+    await share(220);
+    await failNext(2);
+    await bench.tell();
+    await later(second);
+    const answering = new Set(bench.asked.slice(0, 40));
+    for (const monitor of answering) await fail(monitor);
+    await bench.tell();
+    await later(1.1 * second);
+    expect(said()).toEqual([expect.stringMatching(/^42 monitors are down: all 42 at address/)]);
+    passing = passing.filter((monitor) => !answering.has(monitor));
+    for (const more of [44, 88]) {
+      await later(15 * second);
+      await failNext(more);
+      await bench.tell();
+    }
+    await later(29 * second);
+    expect(said()).toHaveLength(1);
+    await later(1.1 * second);
+    expect(said().slice(1)).toEqual([
+      expect.stringMatching(/^174 monitors are down: all 174 at address/),
+    ]);
+  });
+
   test('rule 51: what leaves the cause is told, and what is over while it is held is not', async () => {
     await share(20);
     await failNext(2);
