@@ -114,7 +114,7 @@ export async function createProbe(config: Config, overrides: Overrides = {}): Pr
   const folder = await openFolder(base);
   const reach = await openReach({ ...base, ...folder });
   const checking = await openChecking({ ...base, ...folder, ...reach });
-  const ear = await openReceiver({ ...base, ...folder });
+  const ear = await openReceiver({ ...base, ...folder, ...reach, ...checking });
   const all = { ...base, ...folder, ...reach, ...checking, ear };
   const presence = openPresence(all);
   const { schedule, heartbeats, runner, udp, reporter, assignments, knowledge } = all;
@@ -337,7 +337,7 @@ async function takeStopMark(path: string): Promise<number | undefined> {
 type WithChecking = WithReach & Awaited<ReturnType<typeof openChecking>>;
 
 /** The heartbeat address of this probe; undefined where it has none. */
-async function openReceiver(parts: WithFolder) {
+async function openReceiver(parts: WithChecking) {
   const { config, log, supervisor, folder, key, clock, knowledge, announcements } = parts;
   const { probe: id, name, continent, organisation } = config.PROBE_CREDENTIALS;
   const port = config.PROBE_PING_PORT;
@@ -347,6 +347,7 @@ async function openReceiver(parts: WithFolder) {
   const probe = { id, organisation };
   const keys = await openReceiverKeys({ supervisor, folder, probe, key, announcements, log });
   const spool = await openPingSpool(join(folder, 'beats.jsonl'), log);
+  parts.view.attachSpool(spool);
   // Without a coordinator, no one gives the probe the time. Pings must not wait for that, and the
   // host's clock is mostly right.
   let patienceEnds = Number.POSITIVE_INFINITY;

@@ -2,6 +2,7 @@ import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import { longestDialWaitMs } from '../../shared/bus/dialling.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
+import type { PingSpool } from '../../shared/bus/ping-spool.ts';
 import type { PingRecords } from '../../shared/bus/pings.ts';
 import type { Assignment, Roster } from '../../shared/checks/assignment.ts';
 import { placesOf, probeOf } from '../../shared/checks/placement.ts';
@@ -18,6 +19,11 @@ type WatchedBus = Pick<Bus, 'isConnected' | 'onStatus'>;
  */
 export type LivePingView = PingView & {
   readonly attach: (bus: WatchedBus, records: Pick<PingRecords, 'read'>) => void;
+  /**
+   * Nothing is seen of a monitor while this probe itself has pings of it that the bus does not have
+   * yet.
+   */
+  readonly attachSpool: (spool: Pick<PingSpool, 'holds'>) => void;
   readonly isSeeing: () => boolean;
 };
 
@@ -40,6 +46,7 @@ export function createPingView({
   let attached:
     | { readonly bus: WatchedBus; readonly records: Pick<PingRecords, 'read'> }
     | undefined;
+  let spool: Pick<PingSpool, 'holds'> | undefined;
   let seeingFrom = Number.POSITIVE_INFINITY;
   let lostAt: number | undefined;
 
@@ -61,9 +68,12 @@ export function createPingView({
         }
       });
     },
+    attachSpool: (own) => {
+      spool = own;
+    },
     isSeeing,
     read: async (organisation, monitor) => {
-      if (!isSeeing() || !attached) return undefined;
+      if (!isSeeing() || !attached || spool?.holds(monitor)) return undefined;
       const asked = performance.now();
       try {
         const state = await attached.records.read(organisation, monitor);

@@ -54,6 +54,8 @@ export type SpooledPing = {
 
 export type PingSpool = {
   readonly waiting: () => number;
+  /** Whether a ping of this monitor waits. */
+  readonly holds: (monitor: string) => boolean;
   /** Settles when the ping is on disk. @throws SpoolFull. */
   readonly append: (entry: SpooledPing) => Promise<void>;
   /**
@@ -90,6 +92,14 @@ export async function openPingSpool(path: string, log: Log): Promise<PingSpool> 
   let file: FileHandle = await open(path, 'a+', 0o600);
   await syncFolderOf(path);
   const queue = readEntries(await file.readFile('utf8'), log);
+  /** How many of each monitor are in the queue or on their way to the disk. */
+  const counts = new Map<string, number>();
+  const count = ({ monitor }: SpooledPing, by: 1 | -1): void => {
+    const left = (counts.get(monitor) ?? 0) + by;
+    if (left === 0) counts.delete(monitor);
+    else counts.set(monitor, left);
+  };
+  for (const entry of queue) count(entry, 1);
   let bytes = (await file.stat()).size;
   // A line that a crash or a full disk cut off must not swallow the next one.
   let isCut = bytes > 0;
@@ -129,7 +139,13 @@ export async function openPingSpool(path: string, log: Log): Promise<PingSpool> 
       gathered = { lines, written };
     }
     gathered.lines.push(line);
-    await gathered.written;
+    count(entry, 1);
+    try {
+      await gathered.written;
+    } catch (error) {
+      count(entry, -1);
+      throw error;
+    }
     queue.push(entry);
   };
 
@@ -137,6 +153,7 @@ export async function openPingSpool(path: string, log: Log): Promise<PingSpool> 
   const drainSome = async (handOver: DeliverPings): Promise<void> => {
     const taken = queue.slice(0, maxAtOnce);
     const { handed, failures } = await handOver(taken);
+    for (const entry of taken) if (handed.has(entry.ping.id)) count(entry, -1);
     // New pings are behind these.
     queue.splice(0, taken.length, ...taken.filter(({ ping }) => !handed.has(ping.id)));
     if (failures.length > 0) throw failures[0];
@@ -215,6 +232,7 @@ export async function openPingSpool(path: string, log: Log): Promise<PingSpool> 
 
   return {
     waiting: () => queue.length + (gathered?.lines.length ?? 0),
+    holds: (monitor) => counts.has(monitor),
     append,
     drain: (handOver) => drainTogether((waiting) => handOverInLines(waiting, handOver)),
     drainTogether,

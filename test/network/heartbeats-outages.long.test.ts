@@ -56,7 +56,7 @@ describe.concurrent('a heartbeat', () => {
     probes,
   }) => {
     const coordinator = await network.startCoordinator();
-    const quiet = await addHeartbeat(network, { grace_s: 8 }, 4);
+    const quiet = await addHeartbeat(network, { grace_s: 16 }, 4);
     const failed = await addHeartbeat(network, {}, 3_600);
     await ping(receiverOf(probes[0]), quiet);
     await ping(receiverOf(probes[0]), failed);
@@ -68,7 +68,7 @@ describe.concurrent('a heartbeat', () => {
     const taken = Date.now();
     // Longer than it may be silent for.
     for (let round = 0; round < 7; round += 1) {
-      await passed(2_000);
+      await passed(3_000);
       await ping(receiverOf(probes[round % 2]), quiet);
     }
     await ping(receiverOf(probes[0]), failed);
@@ -134,7 +134,7 @@ describe.concurrent('a heartbeat', () => {
   }) => {
     const { relay: proxy } = network;
     const { url } = await network.startCoordinator();
-    const heartbeat = await addHeartbeat(network, { grace_s: 5 }, 3);
+    const heartbeat = await addHeartbeat(network, { grace_s: 12 }, 3);
     for (const address of [url, receiverOf(probes[0]), receiverOf(probes[1])])
       await ping(address, heartbeat);
     await pingsWritten(network.sql, heartbeat.monitor, 3);
@@ -145,7 +145,7 @@ describe.concurrent('a heartbeat', () => {
       for (const address of [url, receiverOf(probes[0]), receiverOf(probes[1])])
         expect(await call(address, heartbeat.token)).toEqual({ status: 200, text: 'OK' });
       expect((await call(receiverOf(probes[0]), 'an-unknown-token-as-before')).status).toBe(404);
-      await passed(1_000);
+      await passed(1_600);
     }
     expect(await pingsWritten(network.sql, heartbeat.monitor, 3)).toHaveLength(3);
     const beating = keepTicking(receiverOf(probes[0]), heartbeat);
@@ -164,7 +164,7 @@ describe.concurrent('a heartbeat', () => {
     // It is judged as ever afterwards: silence is an outage again.
     const down = await incidentThat(network.sql, heartbeat.monitor, isConfirmed, 40_000);
     const last = (await pingsWritten(network.sql, heartbeat.monitor, 33 + more)).at(-1);
-    expect(Number(down.started_at)).toBe(Number(last?.at) + 8_000);
+    expect(Number(down.started_at)).toBe(Number(last?.at) + 15_000);
   });
 
   test('that a ping receiver kept on its disk outlives the ping receiver', async ({

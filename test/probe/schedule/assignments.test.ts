@@ -24,6 +24,7 @@ import {
   assignmentsDigest,
   type Roster,
 } from '../../../shared/checks/assignment.ts';
+import { noPings } from '../../../shared/checks/heartbeat/state.ts';
 import { eventually } from '../../support/eventually.ts';
 import { deltaOf, digestOf } from '../../support/monitors.ts';
 import { assignmentOf } from '../support/checkers.ts';
@@ -291,6 +292,17 @@ describe('heartbeat ping view', () => {
     } finally {
       vi.useRealTimers();
     }
+  });
+
+  test('a view shows nothing of a monitor while this probe has a ping of it on its own disk', async () => {
+    const view = createPingView({ log: silentLog, settlingMs: 0 });
+    const bus = { isConnected: () => true, onStatus: () => ({ stop: () => undefined }) };
+    view.attach(bus, { read: async () => noPings });
+    let held = 'a';
+    view.attachSpool({ holds: (monitor) => monitor === held });
+    expect([await view.read('o', 'a'), await view.read('o', 'b')]).toEqual([undefined, noPings]);
+    held = '';
+    expect(await view.read('o', 'a')).toEqual(noPings);
   });
 });
 

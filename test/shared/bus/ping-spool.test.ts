@@ -65,6 +65,7 @@ describe('pings on the disk', () => {
     const monitor = newId();
     await Promise.all([1, 2, 3].map((at) => spool.append({ ...entry(at), monitor })));
     const handed: number[] = [];
+    expect([spool.holds(monitor), spool.holds(newId())]).toEqual([true, false]);
     await expect(
       spool.drain(async ({ ping }) => {
         if (ping.at === 2) throw new Error('the bus is away again');
@@ -76,7 +77,7 @@ describe('pings on the disk', () => {
     await Promise.all([late, spool.drain(async ({ ping }) => void handed.push(ping.at))]);
     await spool.drain(async ({ ping }) => void handed.push(ping.at));
     expect(handed).toEqual([1, 2, 3, 4]);
-    expect(spool.waiting()).toBe(0);
+    expect([spool.waiting(), spool.holds(monitor)]).toEqual([0, false]);
   });
 });
 
