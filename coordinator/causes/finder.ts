@@ -107,7 +107,7 @@ export function createCauseFinder({
     await insertCauses(transaction, found, now);
     const toAsk = judged
       .flatMap((one) => one.toAsk.map(({ monitor }) => monitor))
-      .filter((monitor) => !asked.has(monitor));
+      .filter((monitor) => now - (asked.get(monitor) ?? Number.NEGATIVE_INFINITY) >= askedAgainMs);
     for (const monitor of toAsk) asked.set(monitor, now);
     if (toAsk.length > 0) ask(toAsk);
     // One with very many outages is not judged all the time.
@@ -190,8 +190,9 @@ const settledMs = 600_000;
 const againMs = 5_000;
 /** A failure may become another one at any time. */
 const seldomMs = 60_000;
-/** Who was asked is not asked again so soon. */
+/** For so long who was asked stands for others, and so soon nobody is asked again. */
 const askedMs = 60_000;
+const askedAgainMs = 10_000;
 /** What takes longer is not done again for ten times as long. */
 const longMs = 100;
 const restPart = 10;

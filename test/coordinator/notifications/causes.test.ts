@@ -127,6 +127,21 @@ describe('rule 51: outages of one cause are told as one', async () => {
     expect(await holds(failed[1] ?? '')).toEqual(['cause_check']);
   });
 
+  test('rule 51: those that were asked are asked again ten seconds later, if others begin to fail', async () => {
+    await share(30);
+    await failNext(2);
+    await bench.tell();
+    expect(bench.asked).toHaveLength(28);
+    await later(9 * second);
+    await failNext(1);
+    await bench.tell();
+    expect(bench.asked).toHaveLength(28);
+    await later(second);
+    await failNext(1);
+    await bench.tell();
+    expect(bench.asked.slice(28).toSorted()).toEqual(passing.toSorted());
+  });
+
   test('rule 51: those that were asked stand for the others', async () => {
     await share(90);
     await failNext(2);
