@@ -90,7 +90,14 @@ export function createCauseFinder({
       const around = passing
         .filter(({ organisation }) => organisation === id)
         .map((one) => passingOf(one, asked.has(one.monitor), now));
-      const found = findCauses(left, around);
+      // What fails by it in another way is told by itself; one that is mostly over may come again.
+      const found = findCauses(left, around).filter(
+        ({ kind, value }) =>
+          !known.some(
+            (one) =>
+              one.organisation === id && one.grows && one.kind === kind && one.value === value,
+          ),
+      );
       const members = new Set(found.flatMap(({ members: all }) => all));
       const rest = left.filter(({ incident }) => !members.has(incident));
       return { id, found, ...suspectCauses(rest, around) };

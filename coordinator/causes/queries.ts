@@ -158,7 +158,7 @@ export async function openCauses(
 export type NewCause = FoundCause & { readonly id: string; readonly organisation: string };
 type Member = { readonly cause: string; readonly incident: string };
 
-/** In a transaction. A cause that another coordinator found meanwhile keeps its own row. */
+/** In the transaction that judges these organisations. */
 export async function insertCauses(
   sql: Queryable,
   found: readonly NewCause[],
@@ -176,14 +176,12 @@ export async function insertCauses(
     from json_to_recordset(${jsonText(rows)}::text::json) as c (id uuid, organisation uuid,
       kind text, value text, manners text[], began_at timestamptz, passing int,
       others_failing int, others int)
-    on conflict (organisation_id, kind, value) where ended_at is null do nothing
     returning id`;
   await writeEvents(sql, 'cause.found', written);
-  const own = new Set(written.map(({ id }) => id));
-  const members = found
-    .filter(({ id }) => own.has(id))
-    .flatMap(({ id: cause, members: all }) => all.map((incident) => ({ cause, incident })));
-  await insertMembers(sql, members);
+  await insertMembers(
+    sql,
+    found.flatMap(({ id: cause, members }) => members.map((incident) => ({ cause, incident }))),
+  );
 }
 
 export async function insertMembers(sql: Queryable, members: readonly Member[]): Promise<void> {

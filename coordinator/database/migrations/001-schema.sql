@@ -1112,7 +1112,7 @@ create table causes (
   primary key (id),
   foreign key (organisation_id) references organisations on delete cascade
 );
-create unique index causes_one_open on causes (organisation_id, kind, value) where (ended_at is null);
+create index causes_open on causes (organisation_id) where (ended_at is null);
 create index causes_page on causes (organisation_id, key);
 
 create table cause_members (

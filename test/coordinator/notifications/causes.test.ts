@@ -213,6 +213,26 @@ describe('rule 51: outages of one cause are told as one', async () => {
     expect(step?.because).toBe('over');
   });
 
+  test('rule 50: one that is over but for one outage is a cause anew when it fails again', async () => {
+    await share(12);
+    const monitors = [...passing];
+    await failNext(12);
+    await bench.tell();
+    await later(1.1 * second);
+    for (const incident of failed.slice(1)) await bench.up(incident);
+    await later(3 * minute);
+    expect(said()).toEqual([
+      expect.stringMatching(/^12 monitors are down: all 12 at address/),
+      '11 monitors are up again.',
+    ]);
+    for (const monitor of monitors.slice(1)) await fail(monitor);
+    await bench.tell();
+    await later(1.1 * second);
+    expect(said().slice(2)).toEqual([
+      expect.stringMatching(/^11 monitors are down: all 11 at address/),
+    ]);
+  });
+
   test('rule 51: ends do not wait for an outage that stays', async () => {
     await share(20);
     await failNext(20);
