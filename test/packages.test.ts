@@ -22,7 +22,7 @@ const packagesOf = (file: string): string[] =>
     ),
   ].map(([, name]) => name ?? '');
 
-/** Packages that style sheets take files from. */
+/** Packages that style sheets take files from, or say that a file beside them is made of. */
 const packagesOfStyles = readdirSync(join(root, 'coordinator/web/assets'), {
   recursive: true,
   encoding: 'utf8',
@@ -30,7 +30,7 @@ const packagesOfStyles = readdirSync(join(root, 'coordinator/web/assets'), {
   .filter((file) => file.endsWith('.css'))
   .flatMap((file) => [
     ...readFileSync(join(root, 'coordinator/web/assets', file), 'utf8').matchAll(
-      /url\(['"]((?:@[a-z-]+\/)?[a-z][a-z0-9.-]*)\//g,
+      /(?:url\(['"]|\bof (?=@))((?:@[a-z-]+\/)?[a-z][a-z0-9.-]*)[/ ]/g,
     ),
   ])
   .map(([, name]) => name ?? '');

@@ -1,4 +1,5 @@
 import { type Html, html, icon, type Part, safeUrl } from '../web/html.ts';
+import { drawingMarkup } from './drawing.ts';
 import type { Block, Inline } from './markdown.ts';
 
 /** The address that pages write for an installation. */
@@ -49,8 +50,9 @@ function blockMarkup(block: Block, baseUrl: string): Html {
   }
 }
 
-/** What is typed or written into a file can be copied; a drawing, which has no language, is only seen. */
+/** What is typed or written into a file can be copied; a drawing has no language. */
 function codeMarkup(language: string, text: string): Html {
+  if (language === '' && /[─-╿]/.test(text)) return drawingMarkup(text);
   const code = html`<pre tabindex="0"><code>${text}</code></pre>`;
   return language === ''
     ? code

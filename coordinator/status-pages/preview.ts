@@ -12,7 +12,7 @@ import {
   readPublished,
   type Unsaved,
 } from './public/queries.ts';
-import { mainPage, plainStyleName } from './public/render.ts';
+import { mainPage, styleName } from './public/render.ts';
 import { originOf } from './public/snapshot.ts';
 import { reportById } from './report-queries.ts';
 
@@ -39,7 +39,7 @@ export const previewStatusPage = handle(contract.previewStatusPage)(async (conte
     hasMail: true,
     isPreview: true,
   });
-  return { html: mainPage(view, `${root}/${plainStyleName}`) };
+  return { html: mainPage(view, `${root}/${styleName}`) };
 });
 
 function withChanges(found: PublishedPage, input: Input): PublishedPage {

@@ -189,7 +189,7 @@ export const describeLooks = (
         ];
         expect.soft(faults).toEqual([]);
         const { count, bytes, script } = await fetching;
-        expect.soft(count).toBeLessThanOrEqual(8);
+        expect.soft(count).toBeLessThanOrEqual(9);
         expect.soft(bytes).toBeLessThanOrEqual(60 * 1024);
         expect.soft(script).toBeLessThanOrEqual(8 * 1024);
 

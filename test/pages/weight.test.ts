@@ -17,10 +17,11 @@ const shiftSoFar = `new Promise((resolve) => {
 
 describeInBrowser('with 204 monitors', (browser) => {
   let web: TestWeb;
+  let slug: string;
   beforeAll(async () => {
     const now = Date.now();
     web = await startWeb({ clock: { now: () => now } });
-    await seedDemo(web.sql, web.house.organisation, now);
+    slug = (await seedDemo(web.sql, web.house.organisation, now)).page.slug;
     await web.sql`insert into monitors (id, organisation_id, partition, name, type, target, interval_s)
       select gen_random_uuid(), ${web.house.organisation}, 0, 'Shop ' || n, 'https', 'https://shop-' || n || '.example/', 60
       from generate_series(${demoCount + 1}::int, 204) as n`;
@@ -71,6 +72,22 @@ describeInBrowser('with 204 monitors', (browser) => {
       await close();
     },
   );
+
+  test('nothing in a public page moves when its font comes late', async () => {
+    const { page, close } = await openTab(browser(), web.url);
+    const fontComes = Promise.withResolvers<void>();
+    await page.route(/inter-basic/, async (route) => {
+      await fontComes.promise;
+      await route.continue();
+    });
+    await page.goto(`${web.url}/status/${slug}`, { waitUntil: 'domcontentloaded' });
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.evaluate(shiftSoFar);
+    fontComes.resolve();
+    await page.evaluate('document.fonts.ready.then(() => true)');
+    expect(await page.evaluate(shiftSoFar)).toBe(0);
+    await close();
+  });
 
   test('the box that ticks all is where it will be before the rest of the list has come', async () => {
     const { page, close } = await openAs(browser(), web, '/');

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { type Html, html, icon } from '../../web/html.ts';
 
 /**
- * The public page as it would be, in a frame that can do nothing. A change gives the frame another
+ * The public page as it would be, in a frame that can do nothing: it has our
+ * origin only so that the font need not come once more. A change gives the frame another
  * id, so that it is replaced: browsers do not let scripts write documents into one.
  */
 export function previewFrame(document: string): Html {
@@ -19,7 +20,7 @@ export function previewFrame(document: string): Html {
         <iframe
           id="frame-${id}"
           title="Preview of the public page"
-          sandbox
+          sandbox="allow-same-origin"
           srcdoc="${document}"
         ></iframe>
       </div>

@@ -1,3 +1,4 @@
+import { font } from '../../web/assets.ts';
 import { type Html, html, safeUrl } from '../../web/html.ts';
 import { type PageLanguage, pageLanguages } from '../model.ts';
 import { type Formats, formatsOf } from './formats.ts';
@@ -208,6 +209,7 @@ export function documentOf({ language, title, style, head, body, kind = '' }: Do
         <title>${title}</title>
         <meta name="viewport" content="width=device-width, initial-scale=1">
         <meta name="color-scheme" content="light dark">
+        <link rel="preload" href="${safeUrl(font)}" as="font" type="font/woff2" crossorigin>
         <link rel="stylesheet" href="${safeUrl(style)}">
         <link rel="icon" href="data:,">
         ${head}

@@ -489,11 +489,9 @@ function digestOf(content: string | Uint8Array): string {
 const plain = styleText()
   .replaceAll(/\s+/g, ' ')
   .replaceAll(/ ?([{};:,]) /g, '$1');
-const text = `@font-face{font-family:Inter;font-weight:400 700;font-display:swap;src:url(${font})}${plain}`;
+const text = `@font-face{font-family:Inter;font-weight:400 700;font-display:optional;src:url(${font})}${plain}`;
 
 export const styleName = `style-${digestOf(text)}.css`;
-/** Of a preview: its frame has an origin of its own, and would fetch the font once more. */
-export const plainStyleName = `plain-${digestOf(plain)}.css`;
 
 const made = new Map<string, Body>();
 
@@ -504,5 +502,4 @@ function madeOnce(name: string, content: string | Uint8Array): Body {
 }
 
 export const styleBody = (): Body => madeOnce(styleName, text);
-export const plainStyleBody = (): Body => madeOnce(plainStyleName, plain);
 export const fontBody = (): Body => madeOnce(font, fileBytes('inter-basic.woff2'));

@@ -10,7 +10,7 @@ import { awayPage, gonePage, type LockedWhy, lockedPage } from './forms.ts';
 import { viewOf } from './frame.ts';
 import { scriptBody, scriptName } from './local-times.ts';
 import type { CachedValue, Publishing, ReadPage } from './publishing.ts';
-import { fontBody, plainStyleBody, plainStyleName, styleBody, styleName } from './render.ts';
+import { fontBody, styleBody, styleName } from './render.ts';
 import { type Body, bodyOf, type Here, hostOf, type Params, send, slugOf } from './sending.ts';
 import { originOf } from './snapshot.ts';
 import { type Face, subscribingRoutes } from './subscribe.ts';
@@ -335,7 +335,6 @@ export function statusRoutes(
   // Belongs to no page: documents that say that there is none use the style, too.
   for (const [name, type, body] of [
     [styleName, 'text/css; charset=utf-8', styleBody],
-    [plainStyleName, 'text/css; charset=utf-8', plainStyleBody],
     [scriptName, 'text/javascript; charset=utf-8', scriptBody],
     // At the same address as that of all other pages, also on a page's own domain.
     [font.slice(1), 'font/woff2', fontBody],
