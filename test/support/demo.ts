@@ -392,7 +392,15 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
       const see = (ago: number, took_ms: number, hasPhases = false): void => {
         const all = { dns: 3, tcp: 11, tls: 24, first_byte: 40, total: took_ms };
         const phases = hasPhases ? all : null;
-        if (ago < age) checks.push({ probe, at: now - ago, took_ms, phases });
+        const isDown = name === 'Checkout' && place < 2 && ago < now - broke;
+        if (ago < age)
+          checks.push({
+            probe,
+            at: now - ago,
+            took_ms,
+            phases,
+            ...(isDown ? { outcome: 'fail', cause: 'unexpected_status' } : {}),
+          });
       };
       for (let back = 24 * 12; back >= 1; back -= 1) {
         const hours = Math.ceil(back / 12);
@@ -411,15 +419,18 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
             type === 'https',
           );
     }
-    if (name === 'Checkout')
+    const saw = (place: number, at: number, took_ms: number): void => {
       checks.push({
-        probe: keys[0]?.key ?? 0,
-        at: broke,
-        took_ms: 52,
+        probe: keys[place]?.key ?? 0,
+        at,
+        took_ms,
         outcome: 'fail',
         cause: 'unexpected_status',
-        phases: { dns: 3, tcp: 11, tls: 24, first_byte: 12, total: 52 },
+        phases: { dns: 3, tcp: 11, tls: 24, first_byte: 12, total: took_ms },
       });
+    };
+    if (name === 'Checkout') saw(0, broke, 52);
+    if (name === 'Search API') saw(2, now - 4 * second, 231);
     await storeChecks(sql, keyOf.get(idOf(name)) ?? 0, checks);
   }
 
