@@ -10,7 +10,7 @@ import { type Html, html, icon, type Part, safeUrl } from '../web/html.ts';
 import { menu, menuLink } from '../web/menu.ts';
 import { forMembers, type MembersRequest, type PageAnswer, seeOther, show } from '../web/page.ts';
 import { acts, number, stepTable } from '../web/tables.ts';
-import { witnessLine, witnessMap } from '../web/witnesses.ts';
+import { witnessMap } from '../web/witnesses.ts';
 import { showOwnProbe } from './contract.ts';
 
 /** At most this many are named; owners of more know what they are. */
@@ -177,7 +177,7 @@ export const probesPage = forMembers.get('/probes', async (request) => {
           }
           <div class="card">
             <div class="outage-seen">
-              ${witnessMap(points)}${witnessLine(points, { words: healthWords })}
+              ${witnessMap(points, { words: healthWords })}
             </div>
           </div>
           <div class="two-lines">

@@ -27,17 +27,26 @@ const members: WitnessLook = {
 };
 
 export function witnessLine(all: readonly Witness[], look: Partial<WitnessLook> = {}): Part {
+  return listOf(all, all, look);
+}
+
+/** Some of all who saw it. */
+function listOf(
+  some: readonly Witness[],
+  all: readonly Witness[],
+  look: Partial<WitnessLook>,
+): Part {
   const { words, placeOf, laterOf, symbolOf } = { ...members, ...look };
   const first = all.find(({ outcome }) => outcome === 'fail');
   return (
-    all.length > 0 &&
+    some.length > 0 &&
     html`
       <ul class="witnesses">
-        ${all.map((each) => {
+        ${some.map((each) => {
           const { place, outcome, after_ms } = each;
           const agrees = outcome === 'fail' && each !== first && after_ms !== null;
           return html`
-            <li class="saw-${outcome}">
+            <li class="saw-${outcome} at-${place.toLowerCase().replaceAll(' ', '-')}">
               ${symbolOf(symbols[outcome])}<b>${placeOf(place)}</b>${' '}
               <span>${words[agrees ? 'agrees' : outcome]}</span>${' '}
               ${after_ms !== null && html`<span>+${laterOf(after_ms)}</span>`}
@@ -53,11 +62,11 @@ export function laterText(ms: number): string {
   return ms < 10_000 ? msText(Math.max(0, ms)) : durationText(ms);
 }
 
-const world = drawing('world.svg');
+export const world = drawing('world.svg');
 
 /**
  * The position of each continent in the drawing's units: the centre of its population, in the Equal
- * Earth projection.
+ * Earth projection. The style places what is said of it there.
  */
 const positions: Readonly<Record<string, readonly [x: number, y: number]>> = {
   Europe: [523, 70],
@@ -66,34 +75,34 @@ const positions: Readonly<Record<string, readonly [x: number, y: number]>> = {
   Africa: [556, 236],
   'South America': [342, 299],
   Oceania: [858, 335],
-  Antarctica: [500, 420],
+  Antarctica: [500, 400],
 };
 
-/** The continents among them on a map, from the first to the others; the line beside it says the same. */
-export function witnessMap(all: readonly Witness[]): Part {
-  const points = all.flatMap(({ place, outcome }) => {
+/** The same on a map, each at its place, with lines from the first to the others; what has no place on it stands below. */
+export function witnessMap(all: readonly Witness[], look: Partial<WitnessLook> = {}): Part {
+  const placed = all.filter(({ place }) => place in positions);
+  const [first, ...others] = placed.flatMap(({ place }) => {
     const at = positions[place];
-    return at === undefined ? [] : [{ at, outcome }];
+    return at === undefined ? [] : [at];
   });
-  const [first, ...others] = points;
-  if (first === undefined) return null;
-  const [x, y] = first.at;
-  const arcs = others.map(({ at: [right, down] }) => {
+  if (first === undefined) return listOf(all, all, look);
+  const [x, y] = first;
+  const arcs = others.map(([right, down]) => {
     const top = Math.min(y, down) - Math.abs(right - x) / 5;
     return `M${x} ${y}Q${(x + right) / 2} ${top} ${right} ${down}`;
   });
   return html`
-    <svg class="world" viewBox="60 0 880 ${points.some(({ at: [, down] }) => down > 400) ? 446 : 380}" aria-hidden="true">
-      <use class="land" href="${safeUrl(`${world}#land`)}"></use>
-      <path class="arcs" d="${arcs.join('')}"></path>
-      ${points.map(
-        ({ at: [right, down], outcome }): Html => html`
-          <g class="dot-${outcome}">
-            <circle cx="${right}" cy="${down}" r="20" class="halo"></circle>
-            <circle cx="${right}" cy="${down}" r="9"></circle>
-          </g>
-        `,
-      )}
-    </svg>
+    <div class="seen">
+      <svg class="world" viewBox="120 0 840 432" aria-hidden="true">
+        <use class="land" href="${safeUrl(`${world}#land`)}"></use>
+        <path class="arcs" d="${arcs.join('')}"></path>
+      </svg>
+      ${listOf(placed, all, look)}
+    </div>
+    ${listOf(
+      all.filter((each) => !placed.includes(each)),
+      all,
+      look,
+    )}
   `;
 }

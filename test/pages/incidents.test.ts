@@ -32,7 +32,7 @@ describe('phone', () => {
         expect(await bottomOf('Acknowledge')).toBeLessThan(height);
         for (const words of [
           'https://shop.example/checkout',
-          'Since',
+          'since',
           'Seen from Europe',
           '+263 ms',
         ])
@@ -45,7 +45,7 @@ describe('phone', () => {
         await close();
       });
 
-    test('shows all of its banner above the bar of a phone, and the map on a desk', async () => {
+    test('shows all of its banner above the bar of a phone, with each continent where it is on the map', async () => {
       const look = { width: phone, height: 844 };
       const { page, complaints, close } = await openAs(
         browser(),
@@ -57,9 +57,19 @@ describe('phone', () => {
       const [all, bar] = [page.locator('#banner'), page.locator('#rail nav')];
       const [box, barBox] = [await all.boundingBox(), await bar.boundingBox()];
       expect((box?.y ?? 0) + (box?.height ?? Number.NaN)).toBeLessThan(barBox?.y ?? 0);
-      expect(await all.locator('.world').isVisible()).toBe(false);
-      await page.setViewportSize({ width: 1280, height: 844 });
-      expect(await all.locator('.world').isVisible()).toBe(true);
+      for (const width of [phone, 1280]) {
+        await page.setViewportSize({ width, height: 844 });
+        const map = await all.locator('.world').boundingBox();
+        const middleOf = async (place: string): Promise<number> => {
+          const box = await all.locator('.seen li').filter({ hasText: place }).boundingBox();
+          return (
+            ((box?.x ?? Number.NaN) + (box?.width ?? 0) / 2 - (map?.x ?? 0)) / (map?.width ?? 0)
+          );
+        };
+        expect(await middleOf('N. America')).toBeCloseTo(0.17, 1);
+        expect(await middleOf('Europe')).toBeCloseTo(0.48, 1);
+        expect(await middleOf('Asia')).toBeCloseTo(0.76, 1);
+      }
       expect(complaints).toEqual([]);
       await close();
     });

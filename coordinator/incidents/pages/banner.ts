@@ -20,7 +20,7 @@ import { type Html, html, icon, type Part, safeUrl } from '../../web/html.ts';
 import { markdown } from '../../web/markdown.ts';
 import { menu, menuButton, menuTitle } from '../../web/menu.ts';
 import type { MembersRequest } from '../../web/page.ts';
-import type { Incident } from './timeline.ts';
+import { flapping, type Incident } from './timeline.ts';
 import { outage, outageOf } from './verdict.ts';
 
 /**
@@ -28,11 +28,13 @@ import { outage, outageOf } from './verdict.ts';
  * the buttons for it.
  */
 export function banner(about: About): Html {
-  const { incident, monitor, cause, explained, why, request } = about;
+  const { incident, monitor, cause, explained, flaps, sentence, why, request } = about;
   return outage(outageOf(incident), {
+    title: html`<h1>${sentence}</h1>`,
     why,
     more: html`
-      <p class="outage-facts">${targetOf(monitor)}<span>${sinceOf(incident, request)}</span></p>
+      <p class="outage-facts"><span>${sinceOf(incident, request)}</span>${targetOf(monitor)}</p>
+      ${flapping(flaps)}
       ${explained.held_because !== null && html`<p id="held">Held because ${explained.held_because} is down.</p>`}
       ${cause && causeOf(cause)}
       ${actionsOf(about)}
@@ -50,6 +52,9 @@ type About = {
   readonly cause: OutputOf<typeof getCause> | null;
   /** What the last ping of a job says. */
   readonly why: Part;
+  readonly sentence: string;
+  /** How often it went down of late. */
+  readonly flaps: number;
   readonly explained: Pick<Explained, 'held_because'>;
   readonly request: MembersRequest;
 };
@@ -71,7 +76,7 @@ function targetOf(monitor: About['monitor']): Part {
 function sinceOf({ started_at, open, duration_s }: Incident, { times }: MembersRequest): Part {
   const length = durationText(duration_s * 1_000);
   return open
-    ? html`Since <b>${times.moment(started_at)}</b> ${times.zoneName(started_at)}, ${length}`
+    ? html`<b>${length}</b>, since <b>${times.moment(started_at)}</b> ${times.zoneName(started_at)}`
     : html`From ${times.whole(started_at)} ${times.zoneName(started_at)}, for ${length}`;
 }
 

@@ -23,7 +23,7 @@ import { listMembers } from '../../organisations/contract.ts';
 import { listIncidentPages } from '../../status-pages/contract.ts';
 import { type IncidentPage, incidentPages } from '../../status-pages/pages/posts.ts';
 import { sampleLanes } from '../../web/charts.ts';
-import { daysText, heading, percentFigure } from '../../web/elements.ts';
+import { daysText, percentFigure } from '../../web/elements.ts';
 import { formOf, inputOf, noForm } from '../../web/form-data.ts';
 import { attempt, type FormState, formSummary, freshForm, textArea } from '../../web/forms.ts';
 import { type Html, html, icon, type Part } from '../../web/html.ts';
@@ -36,7 +36,7 @@ import {
 } from '../../web/page.ts';
 import { banner } from './banner.ts';
 import { evidenceMatrix } from './evidence.ts';
-import { flapping, flapsOf, type Incident, incidentStory } from './timeline.ts';
+import { flapsOf, type Incident, incidentStory } from './timeline.ts';
 import { isOfJob } from './verdict.ts';
 
 type Read = {
@@ -95,17 +95,10 @@ function mainOf(open: Open): Html {
     confirmed: confirmed_at !== null,
     duration_ms: incident.duration_s * 1_000,
   });
-  const trail = [
-    { href: '/incidents', name: 'Incidents' },
-    { href: `/monitors/${monitor}`, name },
-  ];
-  const lanes = isOfJob(incident) ? false : sampleLanes(incident.samples, times);
   return html`
     <div class="stack" id="incident-${id}">
       ${open.state && formSummary(open.state)}
-      ${heading({ sentence, trail })}
-      ${flapping(open.flaps)}
-      ${banner({ ...open, why: lastPing(open) })}
+      ${banner({ ...open, sentence, why: lastPing(open) })}
       ${
         open.pings !== null &&
         html`
@@ -115,16 +108,6 @@ function mainOf(open: Open): Html {
           </section>
         `
       }
-      <section class="card">
-        <h2>Timeline</h2>
-        ${noteForm(open)}
-        ${incidentStory(
-          incident,
-          explained.channels.map(({ outcome }) => outcome),
-          times,
-        )}
-      </section>
-      ${notificationReason(explained, times)}
       ${
         open.pings === null &&
         incident.checks.length > 0 &&
@@ -140,31 +123,45 @@ function mainOf(open: Open): Html {
           </section>
         `
       }
-      ${
-        lanes &&
-        html`
+      <div class="incident-rest">
+        <div>
+          ${
+            !isOfJob(incident) &&
+            html`
+              <section class="card">
+                <h2>Checks during the incident</h2>
+                ${sampleLanes(incident.samples, times) ?? html`<p class="soft">None yet.</p>`}
+                ${
+                  !incident.samples_complete &&
+                  html`
+                    <p class="soft">Shortened: the middle shows only some of the checks.</p>
+                  `
+                }
+              </section>
+            `
+          }
           <section class="card">
-            <h2>Checks during the incident</h2>
-            ${lanes}
-            ${
-              !incident.samples_complete &&
-              html`
-                <p class="soft">Shortened: the middle shows only some of the checks.</p>
-              `
-            }
+            <h2>Timeline</h2>
+            ${incidentStory(
+              incident,
+              explained.channels.map(({ outcome }) => outcome),
+              times,
+            )}
+            ${noteForm(open)}
           </section>
-        `
-      }
-      <div class="columns">
-        <section class="card">
-          <h2>Effect on uptime</h2>
-          ${effectOf(incident)}
-          <p class="links"><a href="/monitors/${monitor}">Uptime log of ${name}</a></p>
-        </section>
-        <section class="card" id="share"><h2>Share</h2>${shareOf(open)}</section>
+          ${notificationReason(explained, times)}
+          ${postMortemOf(open)}
+        </div>
+        <div>
+          <section class="card">
+            <h2>Effect on uptime</h2>
+            ${effectOf(incident)}
+            <p><a href="/monitors/${monitor}">Uptime log of ${name}</a></p>
+          </section>
+          <section class="card" id="share"><h2>Share</h2>${shareOf(open)}</section>
+          ${incidentPages(incident.id, open.pages, request)}
+        </div>
       </div>
-      ${incidentPages(incident.id, open.pages, request)}
-      ${postMortemOf(open)}
     </div>
   `;
 }
@@ -203,7 +200,7 @@ function effectOf({ effect, open }: Incident): Html {
   return html`
     <p>
       ${durationText(down_seconds * 1_000)} of
-      downtime.${isLong && html` ${uptime} <b>${percentFigure(percent)}</b> (${percentFigure(percent_without)} without this incident).`}
+      downtime.${isLong && html` ${uptime} <b>${percentFigure(percent)}</b>${percent_without !== null && html` (${percentFigure(percent_without)} without this incident)`}.`}
     </p>
   `;
 }

@@ -1,6 +1,6 @@
 import { incidentSentence } from '../../../shared/base/text.ts';
 import { sampleLanes } from '../../web/charts.ts';
-import { byContinent, heading } from '../../web/elements.ts';
+import { byContinent } from '../../web/elements.ts';
 import { html } from '../../web/html.ts';
 import { forAnyone, show } from '../../web/page.ts';
 import { timesIn } from '../../web/times.ts';
@@ -60,20 +60,27 @@ export const sharedIncident = forAnyone.get(
       },
       main: html`
         <div class="stack shared">
-          ${heading({
-            sentence: incidentSentence({
-              ...seen,
-              open: ended === null,
-              confirmed: confirmed_at !== null,
-              duration_ms,
-            }),
-            below: html`
-              From ${times.whole(began)}
-              ${ended === null ? ', ongoing' : html` to ${times.whole(ended)}`}. Time
-              zone: ${times.zone}.
-            `,
-          })}
-          ${outage({ ...seen, open: ended === null, confirmed: confirmed_at !== null, witnesses })}
+          ${outage(
+            { ...seen, open: ended === null, confirmed: confirmed_at !== null, witnesses },
+            {
+              title: html`
+                <h1>
+                  ${incidentSentence({
+                    ...seen,
+                    open: ended === null,
+                    confirmed: confirmed_at !== null,
+                    duration_ms,
+                  })}
+                </h1>
+              `,
+              more: html`
+                <p>
+                  From ${times.whole(began)}${ended === null ? ', ongoing' : html` to ${times.whole(ended)}`}. Time
+                  zone: ${times.zone}.
+                </p>
+              `,
+            },
+          )}
           ${lanes && html`<section class="card"><h2>Checks during the incident</h2>${lanes}</section>`}
           <p class="soft">
             Shared with Antipode, which confirms every outage from another continent.

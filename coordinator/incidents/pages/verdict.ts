@@ -4,7 +4,7 @@ import type { DescribedSides } from '../../../shared/base/sides.ts';
 import { type PhaseTimes, verdictSentence } from '../../../shared/base/text.ts';
 import type { Witness } from '../../../shared/checks/result.ts';
 import { type Html, html, icon, type Part } from '../../web/html.ts';
-import { laterText, witnessLine, witnessMap } from '../../web/witnesses.ts';
+import { laterText, witnessMap } from '../../web/witnesses.ts';
 import { witnessesOf } from './evidence.ts';
 
 /** What an incident is judged by, as its page and its link show it. */
@@ -35,28 +35,37 @@ export function isOfJob({ layer }: { readonly layer: string | null }): boolean {
 }
 
 /**
- * An outage at a glance: why, who saw it, from where and when. `why`: in place of the layer;
- * `more`: what follows.
+ * An outage at a glance: what it is, why, who saw it, from where and when. `title`: of the
+ * page, where this has it; `why`: in place of the layer; `more`: what follows.
  */
-export function outage(judged: Judged, { why, more }: { why?: Part; more?: Part } = {}): Html {
+export function outage(
+  judged: Judged,
+  { title, why, more }: { title?: Html; why?: Part; more?: Part } = {},
+): Html {
   const { cause, open, confirmed } = judged;
   const witnesses = isOfJob(judged) ? [] : judged.witnesses;
   const state = open ? (confirmed ? 'down' : 'verifying') : 'unknown';
   // The witnesses say from where.
-  const sentence = isOfJob(judged)
+  const layer = isOfJob(judged)
     ? undefined
     : verdictSentence({ ...judged, scope: null }, judged.phases);
-  const title = cause ?? sentence ?? 'Cause unknown';
+  const reason = cause ?? layer ?? 'Cause unknown';
+  const symbol = icon(open ? state : 'check');
   return html`
     <section class="card outage state-${state}" id="banner">
       <div class="outage-words">
-        <p class="outage-cause">${icon(open ? state : 'check')}<span>${title}</span></p>
-        ${witnesses.length > 0 && html`<p>${seenText(judged)}</p>`}
-        ${(why || (sentence !== title && sentence)) && html`<p class="soft">${why || sentence}</p>`}
+        <div class="outage-title">${symbol}${title ?? html`<p>${reason}</p>`}</div>
+        ${title && html`<p class="outage-cause">${reason}</p>`}
+        ${(why || (layer !== reason && layer)) && html`<p class="soft">${why || layer}</p>`}
       </div>
       ${
         witnesses.length > 0 &&
-        html`<div class="outage-seen">${witnessMap(witnesses)}${witnessLine(witnesses)}</div>`
+        html`
+          <figure class="outage-seen">
+            ${witnessMap(witnesses)}
+            <figcaption>${seenText(judged)}</figcaption>
+          </figure>
+        `
       }
       ${more && html`<div class="outage-more">${more}</div>`}
     </section>

@@ -79,31 +79,33 @@ const exampleChecks: readonly (SeenCheck & { readonly continent: string })[] = (
   evidence: { status, address: continent === 'Asia' ? '198.51.100.24' : '203.0.113.7' },
 }));
 
+const exampleSentence = incidentSentence({
+  name: 'Checkout',
+  open: true,
+  confirmed: true,
+  scope: 'some_continents',
+  layer: 'http',
+  continents: { failed: ['Europe', 'North America'], passed: ['Asia'], asked: [] },
+  duration_ms: 0,
+});
+
 /** Drawn as any incident is, so that it never looks other than the product. */
 function exampleIncident(): Html {
   return html`
     <section class="stack">
       <p class="soft">Example incident</p>
-      <h2>
-        ${incidentSentence({
-          name: 'Checkout',
+      ${outage(
+        {
+          layer: 'http',
+          cause: 'Status 503, expected 2xx',
+          sides: null,
           open: true,
           confirmed: true,
-          scope: 'some_continents',
-          layer: 'http',
-          continents: { failed: ['Europe', 'North America'], passed: ['Asia'], asked: [] },
-          duration_ms: 0,
-        })}
-      </h2>
-      ${outage({
-        layer: 'http',
-        cause: 'Status 503, expected 2xx',
-        sides: null,
-        open: true,
-        confirmed: true,
-        phases: exampleChecks[0]?.phases ?? null,
-        witnesses: witnessesOf(exampleChecks, new Date(began).toISOString()),
-      })}
+          phases: exampleChecks[0]?.phases ?? null,
+          witnesses: witnessesOf(exampleChecks, new Date(began).toISOString()),
+        },
+        { title: html`<h2>${exampleSentence}</h2>` },
+      )}
       ${evidenceMatrix(exampleChecks, timesIn('UTC', began))}
     </section>
   `;

@@ -76,7 +76,7 @@ describe('detail', () => {
       expect(status).toBe(200);
       expect(text).toContain('<title>Down: Checkout · Antipode</title>');
       expect(text).toMatch(/<h1>Checkout is down from some continents<\/h1>/);
-      expect(text).toContain('<span>Status 503, expected 2xx</span>');
+      expect(text).toContain('<p class="outage-cause">Status 503, expected 2xx</p>');
       expect(text).toContain('Seen from Europe, confirmed from North America 263 ms later.');
       expect(text).toContain('DNS, network and TLS are fine; the server returns an error.');
     });
@@ -95,7 +95,7 @@ describe('detail', () => {
       const shown = await bannerFor('member');
       expect(shown).toMatch(/<a href="https?:[^"]+" rel="noreferrer">/);
       expect(shown).toMatch(
-        /Since <b><time [^>]*>[^<]+<\/time><\/b> <abbr title="UTC">UTC<\/abbr>/,
+        /since <b><time [^>]*>[^<]+<\/time><\/b> <abbr title="UTC">UTC<\/abbr>/,
       );
       expect(shown.match(/<b>(Europe|N\. America|Asia)<\/b>/g)).toHaveLength(3);
       expect(shown).toContain('<ol><li>Restart <b>it</b></li></ol>');
