@@ -41,6 +41,7 @@ export type PageIncident = {
     readonly at: number;
   }[];
   readonly postMortem: PublicIncident['postMortem'];
+  readonly cause: string | null;
   readonly witnesses: PublicIncident['witnesses'];
 };
 
@@ -66,6 +67,7 @@ export function pageIncidents(
     (select json_build_object('text', t.text, 'at', ${ms(sql, 't.published_at')})
       from post_mortems t where t.incident_id = i.id and t.published_at is not null)
       as "postMortem",
+    (select n.cause_id from cause_members n where n.incident_id = i.id) as cause,
     case when i.resolved_at is null then ${witnessesOf(sql, { isPublic: true })} else '[]' end
       as witnesses
   from incidents i
@@ -280,8 +282,8 @@ export async function rowsOfPage(sql: Queryable, page: string): Promise<readonly
 const day = 86_400_000;
 const recentDays = 14;
 const maintenanceAheadDays = 30;
-const maxIncidents = 30;
-const maxOfMonth = 200;
+/** Those of one cause are shown as one. */
+const maxIncidents = 200;
 const maxOccurrences = 20;
 
 /** Other texts in an address are no page's, and some of them the database would not accept. */
@@ -418,7 +420,7 @@ export async function readIncidents(
   const monitors = [...publicIds.keys()];
   const nameOf = new Map(monitorsOf(page).map((row) => [row.id, row.name]));
   const names = new Map([...publicIds].map(([monitor, row]) => [monitor, nameOf.get(row) ?? '']));
-  const range = { from, to, most: maxOfMonth };
+  const range = { from, to, most: maxIncidents };
   const [incidents, reports, histories] = await Promise.all([
     pageIncidents(sql, { organisation, page: id, monitors }, range),
     pageReports(sql, { organisation, page: id }, range),

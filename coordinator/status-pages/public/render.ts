@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { fileBytes } from '../../web/asset-files.ts';
 import { font } from '../../web/assets.ts';
 import { type Html, html, safeUrl } from '../../web/html.ts';
-import { witnessLine } from '../../web/witnesses.ts';
+import { witnessLine, witnessMap, world } from '../../web/witnesses.ts';
 import type { PageLanguage } from '../model.ts';
 import {
   bars,
@@ -17,6 +17,7 @@ import {
 import { around } from './local-times.ts';
 import { type Body, bodyOf } from './sending.ts';
 import {
+  byCause,
   dayState,
   monitorsOf,
   type PublicIncident,
@@ -51,12 +52,12 @@ export function verdictBlock(view: View, only?: PublicIncident): Html {
         ? around(formats.moment(verdict.until), words.until)
         : undefined;
   return html`
-    <section class="verdict v-${shape}"${only !== undefined && html` id="i-${only.id}"`}>
+    <section class="verdict v-${shape}"${only !== undefined && anchor(only)}>
       ${stateShape(shape)}
       <div>
         <p class="sentence">${only?.title ?? sentenceOf(verdict, view)}</p>
         ${since !== undefined && html`<p>${since}</p>`}
-        ${only !== undefined && html`${seen(only, view)}${affected(only, view)}${postList(only, view)}`}
+        ${only !== undefined && html`${seen(only, view, true)}${affected(only, view)}${postList(only, view)}`}
       </div>
     </section>
   `;
@@ -68,13 +69,23 @@ function sinceFor(at: number, { words, formats, page }: View): Html {
   );
 }
 
-/** The continents that see what is open, as members see them. */
-function seen({ witnesses }: PublicIncident, { words, formats }: View): Html | false {
+/** Where feeds lead; of several, each has its own. */
+function anchor({ id, together }: PublicIncident): Html | false {
+  return together === undefined && html` id="i-${id}"`;
+}
+
+/** The continents that see what is open, as members see them; a preview may fetch no drawing. */
+function seen(
+  { witnesses }: PublicIncident,
+  { words, formats, isPreview }: View,
+  onMap = false,
+): Html | false {
+  const draw = onMap && !isPreview ? witnessMap : witnessLine;
   return (
     witnesses.length > 0 &&
     html`
       <div class="outage-seen">
-        ${witnessLine(witnesses, {
+        ${draw(witnesses, {
           words: words.witnesses,
           placeOf: formats.continent,
           laterOf: (ms) => (ms < 10_000 ? formats.milliseconds(ms) : formats.duration(ms)),
@@ -85,11 +96,15 @@ function seen({ witnesses }: PublicIncident, { words, formats }: View): Html | f
   );
 }
 
-/** What a report affects, and how much. */
+/** What has one cause; what a report affects, and how much. */
 function affected(
-  { title, names, impacts }: PublicIncident,
+  { title, names, impacts, together }: PublicIncident,
   { words, formats }: View,
 ): Html | false {
+  if (together !== undefined)
+    return html`
+      <ul class="together">${together.map(({ id, name }) => html`<li id="i-${id}">${name}</li>`)}</ul>
+    `;
   return (
     title !== null &&
     names.length > 0 &&
@@ -124,10 +139,18 @@ function postList({ posts }: PublicIncident, { words, formats }: View): Html | f
   );
 }
 
+function titleOf({ names, resolvedAt }: PublicIncident, { words, formats }: View): string {
+  const count = names.length;
+  if (count <= 3) return words.incident(formats.list(names));
+  return resolvedAt === null
+    ? words.reported('', count, 'major_outage')
+    : words.incident(words.services(count));
+}
+
 export function incidentBlock(incident: PublicIncident, view: View, level: 2 | 3): Html {
   const { words, formats } = view;
-  const { names, startedAt, resolvedAt, until, postMortem } = incident;
-  const title = incident.title ?? words.incident(formats.list(names));
+  const { startedAt, resolvedAt, until, postMortem } = incident;
+  const title = incident.title ?? titleOf(incident, view);
   const span =
     resolvedAt === null
       ? until === null
@@ -139,7 +162,7 @@ export function incidentBlock(incident: PublicIncident, view: View, level: 2 | 3
   return html`
     <article
       class="incident${resolvedAt === null && (isTrouble(incident) ? ' open' : ' open notice')}"
-      id="i-${incident.id}"
+      ${anchor(incident)}
     >
       ${level === 2 ? html`<h2>${title}</h2>` : html`<h3>${title}</h3>`}
       <p class="soft">${span}</p>
@@ -166,10 +189,14 @@ function isTrouble({ title, monitors }: PublicIncident): boolean {
   return title === null || monitors.length > 0;
 }
 
+/** The rest is in the history. */
+const mostOver = 30;
+
 export function mainPage(view: View, style: string): string {
   const { page, words } = view;
-  const open = page.incidents.filter(({ resolvedAt }) => resolvedAt === null);
-  const over = page.incidents.filter(({ resolvedAt }) => resolvedAt !== null);
+  const incidents = byCause(page.incidents);
+  const open = incidents.filter(({ resolvedAt }) => resolvedAt === null);
+  const over = incidents.filter(({ resolvedAt }) => resolvedAt !== null).slice(0, mostOver);
   const verdict = verdictOf(page);
   // One outage, or one report, is what the headline is about.
   const troubles = open.filter(isTrouble);
@@ -456,7 +483,7 @@ export function historyPage(
         ${
           incidents.length === 0
             ? html`<p class="soft">${words.noneThen}</p>`
-            : incidents.map((each) => incidentBlock(each, view, 3))
+            : byCause(incidents).map((each) => incidentBlock(each, view, 3))
         }
         <p class="line">${toMonth(-1)} ${!isNow && toMonth(1)}</p>
       </section>
@@ -503,3 +530,4 @@ function madeOnce(name: string, content: string | Uint8Array): Body {
 
 export const styleBody = (): Body => madeOnce(styleName, text);
 export const fontBody = (): Body => madeOnce(font, fileBytes('inter-basic.woff2'));
+export const worldBody = (): Body => madeOnce(world, fileBytes('world.svg'));

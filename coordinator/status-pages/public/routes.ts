@@ -3,6 +3,7 @@ import { Refusal } from '../../../shared/base/errors.ts';
 import type { Log } from '../../../shared/base/log.ts';
 import { font } from '../../web/assets.ts';
 import { cookieOf, isFromHere } from '../../web/cookies.ts';
+import { world } from '../../web/witnesses.ts';
 import { type PageLanguage, pageLanguages } from '../model.ts';
 import { cleared, entryCookie, entryName } from './access.ts';
 import { type DocumentRequest, type Rendered, shows } from './feeds.ts';
@@ -10,7 +11,7 @@ import { awayPage, gonePage, type LockedWhy, lockedPage } from './forms.ts';
 import { viewOf } from './frame.ts';
 import { scriptBody, scriptName } from './local-times.ts';
 import type { CachedValue, Publishing, ReadPage } from './publishing.ts';
-import { fontBody, styleBody, styleName } from './render.ts';
+import { fontBody, styleBody, styleName, worldBody } from './render.ts';
 import { type Body, bodyOf, type Here, hostOf, type Params, send, slugOf } from './sending.ts';
 import { originOf } from './snapshot.ts';
 import { type Face, subscribingRoutes } from './subscribe.ts';
@@ -338,6 +339,7 @@ export function statusRoutes(
     [scriptName, 'text/javascript; charset=utf-8', scriptBody],
     // At the same address as that of all other pages, also on a page's own domain.
     [font.slice(1), 'font/woff2', fontBody],
+    [world.slice(1), 'image/svg+xml', worldBody],
   ] as const)
     app.get<{ Params: Params }>(
       `/status/:slug/${name}`,

@@ -83,6 +83,10 @@ export type PublicIncident = {
   readonly posts: readonly PublicPost[];
   /** The continents that see one that is open. */
   readonly witnesses: readonly Witness[];
+  /** It and others of the same are told as one; nobody is shown what it is. */
+  readonly cause?: string | null;
+  /** Those that are told as one. */
+  readonly together?: readonly { readonly id: string; readonly name: string }[];
   /** Once it is published. */
   readonly postMortem?: Omit<PublicPost, 'kind'> | null | undefined;
 };
@@ -325,6 +329,7 @@ export type ConfirmedIncident = {
   readonly resolvedAt: number | null;
   readonly posts: PublicIncident['posts'];
   readonly postMortem?: PublicIncident['postMortem'];
+  readonly cause: string | null;
   readonly witnesses: PublicIncident['witnesses'];
 };
 
@@ -404,6 +409,34 @@ export function inOrder(incidents: readonly PublicIncident[]): readonly PublicIn
     (a, b) =>
       Number(a.resolvedAt !== null) - Number(b.resolvedAt !== null) || b.startedAt - a.startedAt,
   );
+}
+
+/** Outages of several services that have one cause, as one; of which a post-mortem tells stays by itself. */
+export function byCause(incidents: readonly PublicIncident[]): readonly PublicIncident[] {
+  const groups = Map.groupBy(incidents, ({ id, cause, resolvedAt, postMortem }) =>
+    cause == null || postMortem ? id : `${cause} ${resolvedAt === null}`,
+  );
+  return inOrder([...groups.values()].flatMap(asOne));
+}
+
+function asOne(all: readonly PublicIncident[]): readonly PublicIncident[] {
+  const [first, ...others] = all.toSorted((a, b) => a.startedAt - b.startedAt);
+  const services = new Map(
+    all.flatMap(({ monitors, names }) => monitors.map((id, at) => [id, names[at] ?? ''] as const)),
+  );
+  if (first === undefined || others.length === 0 || services.size === 1) return all;
+  const posts = all.flatMap((each) => each.posts).toSorted((a, b) => a.at - b.at);
+  const ends = all.flatMap(({ resolvedAt }) => resolvedAt ?? []);
+  return [
+    {
+      ...first,
+      monitors: [...services.keys()],
+      names: [...services.values()],
+      resolvedAt: first.resolvedAt === null ? null : Math.max(...ends),
+      posts: [...new Map(posts.map((post) => [`${post.kind} ${post.text}`, post])).values()],
+      together: all.map(({ id, names }) => ({ id, name: names.join(', ') })),
+    },
+  ];
 }
 
 export type Occurrence = {

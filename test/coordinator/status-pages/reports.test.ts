@@ -159,6 +159,9 @@ describe('a report on a status page', () => {
     const affected = [{ monitor, impact: 'major_outage' }];
     const made = await report({ cause, affected });
     expect(made).toMatchObject({ cause, started_at: isoText(started_at) });
+    expect((await seen()).incidents).toContainEqual(
+      expect.objectContaining({ id: incident, cause }),
+    );
     await expect(report({ cause, affected })).rejects.toMatchObject({ code: 'report_invalid' });
     const foreign = await makeCause(
       bench.sql,
