@@ -78,6 +78,26 @@ const positions: Readonly<Record<string, readonly [x: number, y: number]>> = {
   Antarctica: [500, 400],
 };
 
+function worldWith(marks: Part): Html {
+  return html`
+    <svg class="world" viewBox="120 0 840 432" aria-hidden="true">
+      <use class="land" href="${safeUrl(`${world}#land`)}"></use>
+      ${marks}
+    </svg>
+  `;
+}
+
+/** The map as small as a row, beside the line that says the same. */
+export function witnessDots(all: readonly Witness[]): Part {
+  const marks = all.flatMap(({ place, outcome }) => {
+    const [x, y] = positions[place] ?? [];
+    return x === undefined
+      ? []
+      : [html`<circle class="saw-${outcome}" cx="${x}" cy="${y}" r="34"/>`];
+  });
+  return marks.length > 0 && worldWith(marks);
+}
+
 /** The same on a map, each at its place, with lines from the first to the others; what has no place on it stands below. */
 export function witnessMap(all: readonly Witness[], look: Partial<WitnessLook> = {}): Part {
   const placed = all.filter(({ place }) => place in positions);
@@ -93,10 +113,7 @@ export function witnessMap(all: readonly Witness[], look: Partial<WitnessLook> =
   });
   return html`
     <div class="seen">
-      <svg class="world" viewBox="120 0 840 432" aria-hidden="true">
-        <use class="land" href="${safeUrl(`${world}#land`)}"></use>
-        <path class="arcs" d="${arcs.join('')}"></path>
-      </svg>
+      ${worldWith(html`<path class="arcs" d="${arcs.join('')}"></path>`)}
       ${listOf(placed, all, look)}
     </div>
     ${listOf(

@@ -24,7 +24,7 @@ import {
   seeOther,
   show,
 } from '../../web/page.ts';
-import { witnessLine } from '../../web/witnesses.ts';
+import { witnessDots, witnessLine } from '../../web/witnesses.ts';
 import {
   changeMonitors,
   listDashboard,
@@ -260,7 +260,7 @@ function failingRow(
         </p>
         <p class="failing-about">${joined(about, html`<span>·</span>`)}</p>
       </div>
-      ${witnessLine(witnesses)}
+      ${witnessDots(witnesses)}${witnessLine(witnesses)}
       ${
         incident !== null &&
         status === 'down' &&
