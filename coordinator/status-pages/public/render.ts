@@ -52,7 +52,7 @@ export function verdictBlock(view: View, only?: PublicIncident): Html {
         ? around(formats.moment(verdict.until), words.until)
         : undefined;
   return html`
-    <section class="verdict v-${shape}"${only !== undefined && anchor(only)}>
+    <section class="verdict v-${shape}"${only?.together === undefined && only !== undefined && html` id="i-${only.id}"`}>
       ${stateShape(shape)}
       <div>
         <p class="sentence">${only?.title ?? sentenceOf(verdict, view)}</p>
@@ -67,11 +67,6 @@ function sinceFor(at: number, { words, formats, page }: View): Html {
   return around(formats.moment(at), (text) =>
     words.sinceFor(text, formats.duration(page.now - at)),
   );
-}
-
-/** Where feeds lead; of several, each has its own. */
-function anchor({ id, together }: PublicIncident): Html | false {
-  return together === undefined && html` id="i-${id}"`;
 }
 
 /** The continents that see what is open, as members see them; a preview may fetch no drawing. */
@@ -162,7 +157,7 @@ export function incidentBlock(incident: PublicIncident, view: View, level: 2 | 3
   return html`
     <article
       class="incident${resolvedAt === null && (isTrouble(incident) ? ' open' : ' open notice')}"
-      ${anchor(incident)}
+      ${incident.together === undefined && html`id="i-${incident.id}"`}
     >
       ${level === 2 ? html`<h2>${title}</h2>` : html`<h3>${title}</h3>`}
       <p class="soft">${span}</p>
