@@ -35,6 +35,7 @@ function listOf(
   some: readonly Witness[],
   all: readonly Witness[],
   look: Partial<WitnessLook>,
+  isPlaced = false,
 ): Part {
   const { words, placeOf, laterOf, symbolOf } = { ...members, ...look };
   const first = all.find(({ outcome }) => outcome === 'fail');
@@ -46,7 +47,7 @@ function listOf(
           const { place, outcome, after_ms } = each;
           const agrees = outcome === 'fail' && each !== first && after_ms !== null;
           return html`
-            <li class="saw-${outcome} at-${place.toLowerCase().replaceAll(' ', '-')}">
+            <li class="saw-${outcome}${isPlaced && ` at-${place.toLowerCase().replace(' ', '-')}`}">
               ${symbolOf(symbols[outcome])}<b>${placeOf(place)}</b>${' '}
               <span>${words[agrees ? 'agrees' : outcome]}</span>${' '}
               ${after_ms !== null && html`<span>+${laterOf(after_ms)}</span>`}
@@ -81,21 +82,22 @@ const positions: Readonly<Record<string, readonly [x: number, y: number]>> = {
 function worldWith(marks: Part): Html {
   return html`
     <svg class="world" viewBox="120 0 840 432" aria-hidden="true">
-      <use class="land" href="${safeUrl(`${world}#land`)}"></use>
+      <use href="${safeUrl(`${world}#land`)}"></use>
       ${marks}
     </svg>
   `;
 }
 
-/** The map as small as a row, beside the line that says the same. */
+/** The map as small as a row, beside the line that says the same; one place alone is said well enough. */
 export function witnessDots(all: readonly Witness[]): Part {
-  const marks = all.flatMap(({ place, outcome }) => {
-    const [x, y] = positions[place] ?? [];
-    return x === undefined
-      ? []
-      : [html`<circle class="saw-${outcome}" cx="${x}" cy="${y}" r="34"/>`];
+  const marks = [...Map.groupBy(all, ({ outcome }) => outcome)].flatMap(([outcome, alike]) => {
+    const d = alike.map(({ place }) => {
+      const [x, y] = positions[place] ?? [];
+      return x === undefined ? '' : `M${x} ${y}h0`;
+    });
+    return d.join('') === '' ? [] : [html`<path class="saw-${outcome}" d="${d.join('')}"/>`];
   });
-  return marks.length > 0 && worldWith(marks);
+  return all.length > 1 && marks.length > 0 && worldWith(marks);
 }
 
 /** The same on a map, each at its place, with lines from the first to the others; what has no place on it stands below. */
@@ -114,7 +116,7 @@ export function witnessMap(all: readonly Witness[], look: Partial<WitnessLook> =
   return html`
     <div class="seen">
       ${worldWith(html`<path class="arcs" d="${arcs.join('')}"></path>`)}
-      ${listOf(placed, all, look)}
+      ${listOf(placed, all, look, true)}
     </div>
     ${listOf(
       all.filter((each) => !placed.includes(each)),

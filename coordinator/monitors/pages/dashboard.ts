@@ -224,11 +224,11 @@ function causeRow(
     <li id="failing-${id}" class="row-down" data-row>
       <span class="state state-down">${icon('down')}</span>
       <div>
-        <p class="failing-name">
+        <p>
           <a href="/incidents?cause=${id}">${countText(down)} monitors</a>
           <span>down${' '}${times.lasting(since)}</span>
         </p>
-        <p class="failing-about"><span class="failing-cause">One cause: ${name}</span></p>
+        <p><span>One cause: ${name}</span></p>
       </div>
     </li>
   `;
@@ -241,14 +241,14 @@ function failingRow(
 ): Html {
   const state = stateOf(status);
   const about = [
-    ...(cause === null ? [] : [html`<span class="failing-cause">${cause}</span>`]),
+    ...(cause === null ? [] : [html`<span>${cause}</span>`]),
     ...(owner === null ? [] : [html`<span><b>${owner}</b> has it</span>`]),
   ];
   return html`
     <li id="failing-${id}" class="row-${state}" data-row>
       <span class="state state-${state}">${icon(state)}</span>
       <div>
-        <p class="failing-name">
+        <p>
           ${
             incident === null
               ? html`<a href="/monitors/${id}">${name}</a>`
@@ -258,7 +258,7 @@ function failingRow(
             ${status === 'down' ? 'down' : 'verifying'}${' '}${times.lasting(since)}
           </span>
         </p>
-        <p class="failing-about">${joined(about, html`<span>·</span>`)}</p>
+        <p>${joined(about, html`<span>·</span>`)}</p>
       </div>
       ${witnessDots(witnesses)}${witnessLine(witnesses)}
       ${
