@@ -518,14 +518,14 @@ const endsTogetherMs = 2 * minute;
 /** Nothing waits for others longer than this. */
 const longestTogetherMs = 10 * minute;
 
-function holdByCause({ due_at }: Step, { cause }: StepContext, now: number): StepOutcome {
+function holdByCause({ due_at }: Step, { cause, channel }: StepContext, now: number): StepOutcome {
   if (cause === null || cause.ended_at !== null || cause.was_told) return { is: 'due' };
   const settled = cause.found_at + causeSettledMs;
   if (settled > now) return { is: 'held', by: 'cause_check', until: settled };
   if (cause.told === null) return { is: 'due' };
   const hasGrown = cause.known > growth * cause.told;
   const until = Math.min(
-    due_at + longestTogetherMs,
+    due_at + channel.delay_s * second + longestTogetherMs,
     hasGrown ? (cause.told_at ?? now) + causeGrowsMs : Number.POSITIVE_INFINITY,
   );
   return until <= now ? { is: 'due' } : { is: 'held', by: 'cause', until };

@@ -233,6 +233,21 @@ describe('rule 51: outages of one cause are told as one', async () => {
     ]);
   });
 
+  test('rule 51: a channel with a long delay is told of a cause once, too', async () => {
+    await bench.channel('boss', { delay_s: 15 * 60 });
+    await share(20);
+    await failNext(16);
+    await bench.tell();
+    await later(30 * second);
+    await failNext(4);
+    await bench.tell();
+    await later(14.6 * minute);
+    await later(2 * minute);
+    expect(bench.heard('boss').map(({ sentence }) => sentence)).toEqual([
+      expect.stringMatching(/^20 monitors are down: all 20 at address/),
+    ]);
+  });
+
   test('rule 51: ends do not wait for an outage that stays', async () => {
     await share(20);
     await failNext(20);
