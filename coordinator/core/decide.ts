@@ -433,7 +433,10 @@ function sample(draft: Draft, incident: Incident): void {
   const able = undecidedAlone ? own.able : deciding(draft.reach);
   const place = able[sampling.turn % Math.max(1, able.length)];
   if (place !== undefined)
-    draft.effects.push({ is: 'look', look: newId(), places: [place], why: 'sample' });
+    draft.effects.push({
+      ...{ is: 'look', look: newId(), places: [place] },
+      why: undecidedAlone ? 'confirming' : 'sample',
+    });
   const next_at = nextSample(draft.state.watched, sampling, now, {
     confirmed: incident.confirmed_at !== null,
     undecidedAlone,

@@ -260,37 +260,29 @@ function nextProbe(assignment: FirstPlaced, roster: Roster, now: number): FirstC
 }
 
 /**
- * How many samples may be requested a second, for the coordinator and for each probe, with a short
- * burst (rule 13). A sample over the budget is left out; the next one comes at its own time.
+ * How many samples may be requested a second, with a short burst, of whoever has a purse: the
+ * coordinator, each probe and each organisation (rule 13). A sample for which one of them has
+ * nothing left is left out; the next one comes at its own time.
  */
-export type Budget = {
-  readonly all: Purse;
-  readonly probes: ReadonlyMap<string, Purse>;
-};
-type Purse = { readonly left: number; readonly at: number };
+export type Budget = ReadonlyMap<string, Purse>;
+export type Purse = { readonly left: number; readonly at: number };
 
-type Allowance = { readonly perSecond: number; readonly burst: number };
-export type Allowances = { readonly all: Allowance; readonly probe: Allowance };
+export type Allowance = { readonly perSecond: number; readonly burst: number };
 
-/** Spends one sample of this probe, if both budgets have one. */
+/** Spends one sample of each of these, if all have one: what their purses are then. */
 export function spend(
   budget: Budget,
-  probe: string,
+  whose: ReadonlyMap<string, Allowance>,
   now: number,
-  allowed: Allowances,
-): { readonly budget: Budget; readonly granted: boolean } {
-  const all = fill(budget.all, allowed.all, now);
-  const own = fill(budget.probes.get(probe), allowed.probe, now);
-  const granted = all.left >= 1 && own.left >= 1;
+): { readonly after: Budget; readonly granted: boolean } {
+  const own = [...whose].map(([of, allowed]) => [of, fill(budget.get(of), allowed, now)] as const);
+  const granted = own.every(([, { left }]) => left >= 1);
   const cost = granted ? 1 : 0;
-  const probes = new Map(budget.probes).set(probe, { left: own.left - cost, at: now });
-  return { budget: { all: { left: all.left - cost, at: now }, probes }, granted };
+  return {
+    after: new Map(own.map(([of, { left }]) => [of, { left: left - cost, at: now }])),
+    granted,
+  };
 }
-
-export const emptyBudget: Budget = {
-  all: { left: Number.POSITIVE_INFINITY, at: 0 },
-  probes: new Map(),
-};
 
 function fill(purse: Purse | undefined, { perSecond, burst }: Allowance, now: number): Purse {
   return {

@@ -380,12 +380,8 @@ export type Effect =
       readonly is: 'look';
       readonly look: string;
       readonly places: readonly Place[];
-      readonly why: 'first' | 'again' | 'recovery' | 'sample';
+      readonly why: 'first' | 'again' | 'recovery' | 'sample' | 'confirming';
     }
-  /**
-   * Ask one probe of each continent for a recheck; all get the same id. It is a core publish (no
-   * JetStream), after the commit.
-   */
   | {
       readonly is: 'ledger';
       readonly kind: 'paused' | 'unknown';

@@ -24,10 +24,10 @@ export type RecheckRequest = {
   /** The probe whose check it follows. */
   readonly from?: string | undefined;
   /**
-   * `now`: a user or an incident waits for the answer; `sample`: may be left out; `before`: a first
-   * check, which waits in the queue until its turn comes at that time.
+   * `now`: a user or an incident waits for the answer; `sample` and, of a place that confirms for
+   * itself, `confirming`: may be left out; `before`: a first check, which waits in the queue until its turn comes at that time.
    */
-  readonly when: 'now' | 'sample' | { readonly before: number };
+  readonly when: 'now' | 'sample' | 'confirming' | { readonly before: number };
 };
 
 type Row = Pick<MonitorRow, 'key' | 'target'>;
@@ -209,7 +209,7 @@ function keep(
         monitor,
         look: effect.look,
         places: effect.places,
-        when: effect.why === 'sample' ? 'sample' : 'now',
+        when: effect.why === 'sample' || effect.why === 'confirming' ? effect.why : 'now',
         from,
       });
   }

@@ -17,13 +17,12 @@ import {
 import type { Place } from '../../shared/checks/places.ts';
 import { type Assignments, placeOfProbe } from '../assignments/publishing.ts';
 import {
-  type Allowances,
-  type Budget,
-  emptyBudget,
+  type Allowance,
   firstCheck,
   isForgotten,
   isUnseen,
   mayAsk,
+  type Purse,
   type RecheckBudget,
   spend,
   unusedBudget,
@@ -60,10 +59,18 @@ type Rechecks = {
 
 /** Beyond this many monitors, expired records are removed. */
 const maxRemembered = 10_000;
+/** The same for the purses of organisations, which are full again after a while. */
+const maxPurses = 1_000;
+const fullAfterMs = 60_000;
 
-const allowed: Allowances = {
+const allowed = {
   all: { perSecond: 200, burst: 1_000 },
   probe: { perSecond: 50, burst: 200 },
+  /**
+   * Up to a hundred of its monitors are sampled as often as can be. Of more, each is sampled less
+   * often, so that an outage of all costs no more than the turns of all.
+   */
+  organisation: { perSecond: 20, burst: 100 },
 };
 
 type Dependencies = {
@@ -88,13 +95,16 @@ export function createRechecks({
   figures = noFigures,
 }: Dependencies): Rechecks {
   const slot = sql.access.openSlot();
-  let budget: Budget = emptyBudget;
+  const budget = openBudget();
   const underWay = new Set<Promise<void>>();
 
-  const isGranted = (probe: RosterProbe): boolean => {
-    const spent = spend(budget, probe.id, clock.now(), allowed);
-    budget = spent.budget;
-    return spent.granted;
+  const isGranted = (probe: RosterProbe, organisation: string | null): boolean => {
+    const whose = new Map([
+      ['all', allowed.all],
+      [probe.id, allowed.probe],
+    ]);
+    if (organisation !== null) whose.set(organisation, allowed.organisation);
+    return budget(whose, clock.now());
   };
 
   const asked = new Map<string, RecheckBudget>();
@@ -144,11 +154,13 @@ export function createRechecks({
   const outcomeFor = (
     row: MonitorRow,
     probe: RosterProbe | undefined,
-    isSample: boolean,
+    when: RecheckRequest['when'],
   ): RecheckOutcome => {
     if (!probe) return 'no_probe';
+    const isSample = when !== 'now';
     if (!isAllowed(row.id, isSample)) return 'too_soon';
-    return isSample && !isGranted(probe) ? 'over_budget' : 'asked';
+    const organisation = when === 'sample' ? row.organisation_id : null;
+    return isSample && !isGranted(probe, organisation) ? 'over_budget' : 'asked';
   };
 
   const sendIf = async (
@@ -157,9 +169,8 @@ export function createRechecks({
     place: Place,
   ): Promise<void> => {
     const probe = confirmerOf(placedOf(row), place, roster(), from);
-    const isSample = when === 'sample';
-    const outcome = outcomeFor(row, probe, isSample);
-    figures.asked(isSample ? 'sample' : 'now', outcome);
+    const outcome = outcomeFor(row, probe, when);
+    figures.asked(when === 'now' ? 'now' : 'sample', outcome);
     if (probe && outcome === 'asked') await send(row, recheck, probe);
   };
 
@@ -211,6 +222,19 @@ export function createRechecks({
   };
 }
 
+type SpendOne = (whose: ReadonlyMap<string, Allowance>, now: number) => boolean;
+
+function openBudget(): SpendOne {
+  let purses = new Map<string, Purse>();
+  return (whose, now) => {
+    const { after, granted } = spend(purses, whose, now);
+    if (purses.size >= maxPurses)
+      purses = new Map([...purses].filter(([, { at }]) => now - at < fullAfterMs));
+    for (const [of, purse] of after) purses.set(of, purse);
+    return granted;
+  };
+}
+
 /**
  * First checks of monitors that are new, resumed or edited. A user waits for each of them, so none
  * is left out when a thousand are made at once. They wait in a queue, and are sent as fast as one
@@ -228,7 +252,7 @@ type FirstChecks = {
 type First = { readonly look: string; readonly before: number };
 
 /** The budget of first checks for all probes together and for each one. */
-const firstAllowed: Allowances = {
+const firstAllowed = {
   all: { perSecond: 1_000, burst: 1_000 },
   probe: { perSecond: 300, burst: 300 },
 };
@@ -259,12 +283,14 @@ function createFirstChecks(deps: {
 }): FirstChecks {
   const { supervisor, bus, clock, roster, rowsOf, send } = deps;
   const waiting = new Map<Place, Map<string, First>>();
-  let budget: Budget = emptyBudget;
+  const budget = openBudget();
 
   const hasRoom = (probe: RosterProbe): boolean => {
-    const spent = spend(budget, probe.id, clock.now(), firstAllowed);
-    budget = spent.budget;
-    return spent.granted;
+    const whose = new Map([
+      ['all', firstAllowed.all],
+      [probe.id, firstAllowed.probe],
+    ]);
+    return budget(whose, clock.now());
   };
 
   const ask = async (place: Place, queue: Map<string, First>): Promise<void> => {

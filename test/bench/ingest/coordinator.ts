@@ -12,6 +12,8 @@ export type Measured = {
   readonly pid: number;
   readonly url: string;
   readonly atWork: Promise<number>;
+  /** Settles when it has its first partition: beside another it never has all. */
+  readonly joined: Promise<void>;
   readonly stop: () => Promise<void>;
 };
 
@@ -35,9 +37,11 @@ export const startMeasured = async (
   if (!child.stdout || child.pid === undefined)
     throw new Error('the coordinator of the bench did not start');
   const loaded = Promise.withResolvers<number>();
+  const joined = Promise.withResolvers<void>();
   let count = 0;
   createInterface(child.stdout).on('line', (line) => {
     if (line.includes('a partition has started')) count += 1;
+    if (count === 1) joined.resolve();
     if (count === partitions) loaded.resolve(performance.now() - began);
   });
   child.once('exit', () =>
@@ -47,6 +51,7 @@ export const startMeasured = async (
     pid: child.pid,
     url: `http://127.0.0.1:${port}`,
     atWork: loaded.promise,
+    joined: joined.promise,
     stop: async () => {
       child.kill('SIGTERM');
       if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');

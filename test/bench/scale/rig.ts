@@ -30,6 +30,7 @@ export type Rig = {
   readonly targets: { readonly well: string; readonly breakable: string; readonly https: string };
   /** From now on the breakable target fails. */
   readonly breakTarget: () => void;
+  readonly mendTarget: () => void;
   /** CPU that each part has used so far, in milliseconds. */
   readonly cpu: () => Promise<ByPart>;
   /** In MiB. */
@@ -65,6 +66,8 @@ export type Group = {
   readonly count: number;
   readonly interval_s: number;
   readonly target: 'well' | 'breakable' | 'https';
+  /** Of an organisation of their own. */
+  readonly own?: true;
 };
 
 const portsOf = z.object({ well: z.int(), breakable: z.int(), https: z.int() });
@@ -137,14 +140,15 @@ const seed = async (
     network.organisation,
     ...Array.from({ length: Math.ceil(most / monitorsOfOne) - 1 }, newId),
   ];
+  const apart = newId();
   await network.sql`
     insert into organisations (id, name, plan, time_zone)
-    select id, id, 'self_hosted', 'UTC' from unnest(${organisations.slice(1)}::uuid[]) as id`;
-  for (const { count, interval_s, target } of groups)
+    select id, id, 'self_hosted', 'UTC' from unnest(${[...organisations.slice(1), apart]}::uuid[]) as id`;
+  for (const { count, interval_s, target, own } of groups)
     for (let from = 1; from <= count; from += portion)
       await network.sql`
       insert into monitors (id, organisation_id, partition, name, type, target, interval_s)
-      select id, (${organisations}::uuid[])[1 + (n - 1) / ${monitorsOfOne}], ('x' || right(id::text, 4))::bit(16)::int % 32, ${target} || ' ' || n, 'https', ${targets[target]}::text || n, ${interval_s}
+      select id, (${own ? [apart] : organisations}::uuid[])[1 + (n - 1) / ${monitorsOfOne}], ('x' || right(id::text, 4))::bit(16)::int % 32, ${target} || ' ' || n, 'https', ${targets[target]}::text || n, ${interval_s}
       from (select n, gen_random_uuid() as id from generate_series(${from}::int, ${Math.min(count, from + portion - 1)}::int) n) made`;
 };
 
@@ -253,6 +257,7 @@ export const startRig = async (
       ports,
       targets,
       breakTarget: () => void target.stdin?.write('fail\n'),
+      mendTarget: () => void target.stdin?.write('answer\n'),
       cpu: async () => ({
         coordinator: cpuOf(coordinator.pid),
         probes: probes.reduce((sum, pid) => sum + cpuOf(pid), 0),

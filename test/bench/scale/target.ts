@@ -1,6 +1,6 @@
 /**
  * Answers by http and https in a process of its own: 200, or 503 on the port that `fail` on
- * standard input turns off. Says its ports on standard output.
+ * standard input turns off, and anything else on. Says its ports on standard output.
  */
 import { readFileSync } from 'node:fs';
 import { createServer as createHttp, type RequestListener, type Server } from 'node:http';

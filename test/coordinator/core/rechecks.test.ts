@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { decide } from '../../../coordinator/core/decide.ts';
 import { checkpointOf, restore } from '../../../coordinator/core/lifecycle.ts';
 import {
-  type Allowances,
-  emptyBudget,
+  type Allowance,
   isForgotten,
   mayAsk,
   nextSample,
+  type Purse,
   spend,
   unusedBudget,
 } from '../../../coordinator/core/rechecks.ts';
@@ -47,7 +47,7 @@ describe('decide rechecks', () => {
       const told = story(['Europe']);
       told.fail('Europe', 10);
       expect([15.1, 20.1, 25.1].flatMap((second) => rechecksOf(told.tick(second)))).toEqual(
-        Array(3).fill(['sample', 'Europe']),
+        Array(3).fill(['confirming', 'Europe']),
       );
       told.network(rosterOf(['Europe'], ['Europe']));
       expect(rechecksOf(told.tick(30.1))).toEqual([]);
@@ -72,17 +72,17 @@ describe('decide rechecks', () => {
     test('rule 14: a method that is not sampled is rechecked only until a lone continent has decided', () => {
       const told = story(['Europe'], { sampled: false });
       told.fail('Europe', 10);
-      expect(rechecksOf(told.tick(15.1))).toEqual([['sample', 'Europe']]);
+      expect(rechecksOf(told.tick(15.1))).toEqual([['confirming', 'Europe']]);
       told.fail('Europe', 15.2);
-      expect(rechecksOf(told.tick(20.1))).toEqual([['sample', 'Europe']]);
+      expect(rechecksOf(told.tick(20.1))).toEqual([['confirming', 'Europe']]);
       told.fail('Europe', 20.2);
       expect(told.state().incident?.confirmed_at).toBe(at(20.2));
       told.tick(25.1);
       expect(told.state().incident?.progress.sampling.next_at).toBeNull();
       told.pass('Europe', 60);
       expect(rechecksOf(told.tick(65))).toEqual([]);
-      expect(rechecksOf(told.tick(65.1))).toEqual([['sample', 'Europe']]);
-      expect(rechecksOf(told.tick(70.1))).toEqual([['sample', 'Europe']]);
+      expect(rechecksOf(told.tick(65.1))).toEqual([['confirming', 'Europe']]);
+      expect(rechecksOf(told.tick(70.1))).toEqual([['confirming', 'Europe']]);
       told.pass('Europe', 70.2);
       expect(told.incidents()).toMatchObject([{ resolved_at: at(60) }]);
     });
@@ -248,14 +248,18 @@ describe('sampling', () => {
 
   describe('rule 13: the budget', () => {
     const granted = (
-      allowed: Allowances,
+      allowed: { readonly all: Allowance; readonly probe: Allowance },
       asked: readonly (readonly [probe: string, second: number])[],
     ) => {
-      let budget = emptyBudget;
+      const budget = new Map<string, Purse>();
       return asked.map(([probe, second]) => {
-        const spent = spend(budget, probe, second * 1000, allowed);
-        budget = spent.budget;
-        return spent.granted;
+        const whose = new Map([
+          ['all', allowed.all],
+          [probe, allowed.probe],
+        ]);
+        const { after, granted: isGranted } = spend(budget, whose, second * 1000);
+        for (const [of, purse] of after) budget.set(of, purse);
+        return isGranted;
       });
     };
     const wide = { perSecond: 100, burst: 100 };
@@ -294,6 +298,27 @@ describe('sampling', () => {
         false,
         false,
       ]);
+    });
+
+    test('of an organisation whose monitors all fail leaves what others need', () => {
+      const budget = new Map<string, Purse>();
+      const ask = (organisation: string, times: number): number => {
+        let granted = 0;
+        for (let nth = 0; nth < times; nth += 1) {
+          const spent = spend(
+            budget,
+            new Map([
+              ['all', wide],
+              [organisation, narrow],
+            ]),
+            1_000,
+          );
+          for (const [of, purse] of spent.after) budget.set(of, purse);
+          granted += spent.granted ? 1 : 0;
+        }
+        return granted;
+      };
+      expect([ask('all fail', 1_000), ask('one fails', 2)]).toEqual([2, 2]);
     });
 
     test('costs nothing that is not granted', () => {
