@@ -33,7 +33,7 @@ import { createSelfCheck, hostOf, type Reachability } from './self-check.ts';
  *   2 enter    a lane with a free place                                    lanes.ts
  *   3 check    within its deadline, by its own guard: a verdict            checks/kinds.ts
  *   4 judge    whether the probe itself was at fault (rules 2 and 46)      self-check.ts, other-targets.ts
- *   5 report   to the spool; a failure and the end of one are urgent       spool/reporter.ts
+ *   5 report   to the spool; a new failure and its end are urgent           spool/reporter.ts
  *
  * What happens when a step fails:
  *   1  a turn that finds its monitor busy is left out. A recheck shares a check that began after it
@@ -425,6 +425,9 @@ function resultOf(
     : { ...result, other_looks: others.slice(0, maxOtherRechecks) };
 }
 
+/** A monitor that has failed for longer costs no more messages than one that passes. */
+const newForMs = 60_000;
+
 /**
  * How the last check of each monitor here went. It holds only monitors whose last check was slow or
  * failed.
@@ -436,7 +439,7 @@ function createLastChecks() {
     isSlow: (monitor: string): boolean => slow.has(monitor),
     /** When the first of its failures in a row began. */
     failingSince: (monitor: string): number | undefined => failing.get(monitor),
-    /** @returns whether the outcome is urgent: a failure, or the first pass after failures. */
+    /** @returns whether the outcome is urgent: a new failure, or the first pass after failures. */
     note: (
       monitor: string,
       outcome: Outcome,
@@ -445,8 +448,9 @@ function createLastChecks() {
       if (ended - began > slowAfterMs) slow.add(monitor);
       else slow.delete(monitor);
       if (outcome === 'fail') {
-        if (!failing.has(monitor)) failing.set(monitor, began);
-        return true;
+        const since = failing.get(monitor) ?? began;
+        failing.set(monitor, since);
+        return began - since < newForMs;
       }
       return outcome === 'ok' && failing.delete(monitor);
     },

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { needsSelfCheck, reachedTarget, settle } from '../../../probe/schedule/self-check.ts';
 import { causeLayer, causeSentence } from '../../../shared/checks/causes.ts';
 import { connectionCauses } from '../../../shared/checks/connection/causes.ts';
@@ -79,6 +79,25 @@ describe('runner', () => {
         null,
         null,
       ]);
+    });
+
+    test('that fails for over a minute is no news any more, but its end is', async () => {
+      const now = performance.now.bind(performance);
+      let ahead = 0;
+      const spy = vi.spyOn(performance, 'now').mockImplementation(() => now() + ahead);
+      try {
+        const mine = assignmentOf('https://a.example/');
+        for (const [index, verdict] of [badStatus, badStatus, badStatus, good].entries()) {
+          hand.turn(mine);
+          await hand.untilStarted(index + 1);
+          hand.started[index]?.end(verdict);
+          await hand.untilReported(index + 1);
+          ahead += 30_000;
+        }
+      } finally {
+        spy.mockRestore();
+      }
+      expect(hand.reported.map(({ urgent }) => urgent)).toEqual([true, true, false, true]);
     });
 
     test('that fails below http is the probe’s own fault when it reaches nothing else', async () => {
