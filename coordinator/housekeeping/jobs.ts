@@ -135,6 +135,11 @@ const eventDays = 90;
 const lightenEveryMs = 300_000;
 /** How long a tick works at most, so that it never delays a shutdown. */
 const maxMs = 20_000;
+/**
+ * Longer than a tick may take, which makes them each minute. Every session plans with all of them,
+ * and a new database waits for them.
+ */
+const journalAheadMs = 8 * 3_600_000;
 
 /** Results that started before this are kept for nobody. */
 export function oldestKept(kept: RetentionDays, now: number): number {
@@ -185,7 +190,7 @@ export function createHousekeeper({
     await inTransaction(sql, async (transaction) => {
       await takeAdvisoryLock(transaction, 'resultDays');
       await makeResultDays(transaction, oldestKept(kept, now), now + 3 * day);
-      await makeJournalHours(transaction, now, now + day);
+      await makeJournalHours(transaction, now, now + journalAheadMs);
     });
   };
 

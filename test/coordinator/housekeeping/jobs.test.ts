@@ -108,7 +108,7 @@ describe('the housekeeper', () => {
     await housekeeper.prepare();
     const left = await hours();
     expect(left[0]).toBe('journal_2026112012');
-    expect(left).toContain('journal_2026112112');
+    expect(left).toContain('journal_2026112020');
   });
 
   test('deletes what is over on the one coordinator that leads, and once an hour', async () => {
