@@ -32,6 +32,8 @@ export type Sending = {
    * Finds what is due and sends it. Resolves when everything due is claimed, not when it is sent.
    */
   readonly hurry: () => Promise<void>;
+  /** The same, and almost nothing where none waits. */
+  readonly look: () => Promise<void>;
   /** Sends everything due, and resolves when nothing is being sent. */
   readonly tick: () => Promise<void>;
   /** Claims no more, and waits for what is being sent. */
@@ -206,6 +208,9 @@ export function createSending<Row>(kind: Kind<Row>, deps: SendingDependencies): 
 
   return {
     hurry,
+    look: async () => {
+      if (!isTakenBack || (await doesAnyWait(sql, kind.name))) await hurry();
+    },
     tick: async () => {
       await hurry();
       while (underWay.size > 0) {
@@ -228,7 +233,7 @@ export function startSending<Name extends string>(
   everyMs: number,
   sending: Sending,
 ): Ticker {
-  const ticker = supervisor.ticker(name, { everyMs, tick: sending.hurry });
+  const ticker = supervisor.ticker(name, { everyMs, tick: sending.look });
   supervisor.part(name, async () => {
     await ticker.stop();
     await sending.close();
@@ -364,6 +369,12 @@ export function claimDeliveries<Row>(
     select d.id, d.key, d.subject, d.attempts, x.host, x.organisation, x.is_failing,
       ${columns(sql)}
     from claimed d join chosen x on x.id = d.id ${tables(sql)} order by d.key`;
+}
+
+async function doesAnyWait(sql: Queryable, kind: KindName): Promise<boolean> {
+  const [row] = await sql<{ waits: boolean }[]>`
+    select exists (select from deliveries where kind = ${kind} and state = 'waiting') as waits`;
+  return row?.waits ?? true;
 }
 
 export type Outcome = {

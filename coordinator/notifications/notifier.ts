@@ -50,10 +50,13 @@ export function createNotifier(deps: NotifierDependencies): Notifier {
   const deliverer = createSending(alertKind(deps), deps);
   const fallback = createOwnerFallback({ sql, clock, log, hasMail: deps.hasMail });
 
-  let isWaiting = true;
+  let [isWaiting, isTold] = [true, false];
 
   /** Steps 2 to 4. The events that are planned first leave first, and wait for no others. */
   async function tick(): Promise<void> {
+    if (!isTold && !isWaiting && !(await isAnythingWaiting(sql))) return;
+    // Also when it fails, until all was looked at.
+    [isWaiting, isTold] = [true, false];
     for (let isMore = true; isMore; ) {
       const isPlanned = await planner.plan();
       const isComposed = await composer.compose();
@@ -76,7 +79,10 @@ export function createNotifier(deps: NotifierDependencies): Notifier {
     tick: fallback.tick,
   });
   return {
-    hurry: notifying.hurry,
+    hurry: () => {
+      isTold = true;
+      notifying.hurry();
+    },
     close: async () => {
       await notifying.stop();
       await findingCauses.stop();

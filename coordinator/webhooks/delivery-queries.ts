@@ -3,6 +3,13 @@ import type { Queryable } from '../database/connect.ts';
 
 /** From the list of events to deliveries, and how webhooks fare with them. */
 
+/** Whether there is a webhook that events may go to. */
+export async function isAnyOn(sql: Queryable): Promise<boolean> {
+  const [row] = await sql<{ is: boolean }[]>`
+    select exists (select from webhooks where enabled) as is`;
+  return row?.is ?? true;
+}
+
 /** How many events one webhook is handed at once, and how many webhooks. */
 const eventsAtOnce = 500;
 const webhooksAtOnce = 100;

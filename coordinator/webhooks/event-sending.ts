@@ -14,7 +14,7 @@ import { signedPost } from '../notifications/kinds/webhook.ts';
 import { ownersOf } from '../notifications/last-resort.ts';
 import type { Sender } from '../notifications/transport.ts';
 import type { SecretsAtRest } from '../secrets/at-rest.ts';
-import { type HealthRow, handOn, healthOf, writeHealth } from './delivery-queries.ts';
+import { type HealthRow, handOn, healthOf, isAnyOn, writeHealth } from './delivery-queries.ts';
 import {
   afterAttempt,
   attempted,
@@ -49,6 +49,9 @@ export function createWebhookSending(deps: WebhookSendingDependencies): Sending 
 
   return {
     hurry,
+    look: async () => {
+      if (await isAnyOn(sql)) await hurry();
+    },
     tick: async () => {
       await hurry();
       await sending.tick();
