@@ -548,10 +548,11 @@ function channelsPart({ told, channels }: EditedMonitor, state: FormState): Html
   const fixed = channels.filter((each) => each.chosen && !each.may_change).map(({ id }) => id);
   const form = formOf({ [channelsName]: [...state.form.values(channelsName), ...fixed] });
   return html`
-    <div class="notice">
-      ${icon('alerts')}
-      <div>
+    <section class="card">
+      <div class="section-head">
         <h2>Notifications</h2>
+        <a href="/alerts">All channels</a>
+      </div>
         ${
           channels.length > 0 &&
           choiceField({
@@ -572,10 +573,8 @@ function channelsPart({ told, channels }: EditedMonitor, state: FormState): Html
           })
         }
         ${hiddenField(channelsName, '')}
-        <p id="would-be-told" data-refreshed>${notificationInWords(told)}</p>
-      </div>
-      <a href="/alerts">Channels</a>
-    </div>
+        <p id="would-be-told" class="soft" data-refreshed>${notificationInWords(told)}</p>
+    </section>
   `;
 }
 
