@@ -156,7 +156,7 @@ function mainOf(open: Open): Html {
           <section class="card">
             <h2>Effect on uptime</h2>
             ${effectOf(incident)}
-            <p><a href="/monitors/${monitor}">Uptime log of ${name}</a></p>
+            <p class="links"><a href="/monitors/${monitor}">Uptime log of ${name}</a></p>
           </section>
           <section class="card" id="share"><h2>Share</h2>${shareOf(open)}</section>
           ${incidentPages(incident.id, open.pages, request)}
