@@ -2,7 +2,7 @@ import type { OutputOf } from '../../shared/api/operation.ts';
 import { listOwnOrganisations } from '../people/contract.ts';
 import { entryCard, entryPage, proofFirst } from '../people/pages/parts.ts';
 import { confirm } from '../web/confirm.ts';
-import { linkButton, moreLink, notice } from '../web/elements.ts';
+import { linkButton, moreLink, notice, rowAct } from '../web/elements.ts';
 import { formOf } from '../web/form-data.ts';
 import {
   attempt,
@@ -165,11 +165,14 @@ function rowOf(connection: Connection, request: MembersRequest, manages: boolean
     ...(manages && { Owner: ownerOf(connection) }),
     'Last used': usedOf(connection, request),
     Connected: request.times.moment(created_at),
-    Disconnect: acts(html`
-      <a class="button" href="/tokens/assistants/${id}/disconnect">
-        Disconnect<span class="unseen"> ${client}</span>
-      </a>
-    `),
+    Disconnect: acts(
+      rowAct({
+        symbol: 'delete',
+        words: 'Disconnect',
+        of: client,
+        href: `/tokens/assistants/${id}/disconnect`,
+      }),
+    ),
   };
 }
 

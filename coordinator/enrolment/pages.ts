@@ -9,7 +9,7 @@ import { continents } from '../../shared/base/continents.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { getMonitorChoices } from '../monitors/contract.ts';
 import { proofFirst } from '../people/pages/parts.ts';
-import { heading, linkButton, notice, stateMark } from '../web/elements.ts';
+import { heading, linkButton, notice, rowAct, stateMark } from '../web/elements.ts';
 import { formOf } from '../web/form-data.ts';
 import {
   type FormState,
@@ -49,9 +49,7 @@ export async function openInvitations(request: MembersRequest): Promise<Html | n
           Expires: request.times.moment(expires_at),
           Revoke: acts(html`
             <form method="post" action="/probes/invitations/${id}/withdraw">
-              <button class="button">
-                Revoke<span class="unseen"> the invitation of ${name}</span>
-              </button>
+              ${rowAct({ symbol: 'delete', words: 'Revoke', of: `the invitation of ${name}` })}
             </form>
           `),
         })),

@@ -12,7 +12,7 @@ import {
 } from '../web/elements.ts';
 import { type Html, html, icon, type Part, query } from '../web/html.ts';
 import { forOperators, type OperatorsRequest, seeOther, show } from '../web/page.ts';
-import { table } from '../web/tables.ts';
+import { number, table } from '../web/tables.ts';
 import {
   dropSetAside,
   listNotices,
@@ -347,8 +347,8 @@ function organisationsOf({ items, next_cursor }: Organisations, { times }: Opera
               </span>
             `,
             Plan: plan.replace('_', '-'),
-            Monitors: countText(monitors),
-            Members: countText(members),
+            Monitors: number(countText(monitors)),
+            Members: number(countText(members)),
             Created: times.day(created_at),
           })),
         ),

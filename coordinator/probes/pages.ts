@@ -180,9 +180,7 @@ export const probesPage = forMembers.get('/probes', async (request) => {
               ${witnessMap(points, { words: healthWords })}
             </div>
           </div>
-          <div class="two-lines">
-            ${stepTable([...continents.values()].flat().map((each) => rowOf(each, request)))}
-          </div>
+          ${stepTable([...continents.values()].flat().map((each) => rowOf(each, request)))}
           ${invitations}
           <section class="card stack">
             <h2>What the columns mean</h2>

@@ -3,7 +3,15 @@ import { listPingKeys } from '../../shared/api/ping-keys.ts';
 import { clientLines, connectedAssistants } from '../assistants/pages.ts';
 import { proofFirst } from '../people/pages/parts.ts';
 import { confirm } from '../web/confirm.ts';
-import { copyable, heading, linkButton, moreLink, notice, stateMark } from '../web/elements.ts';
+import {
+  copyable,
+  heading,
+  linkButton,
+  moreLink,
+  notice,
+  rowAct,
+  stateMark,
+} from '../web/elements.ts';
 import { formOf } from '../web/form-data.ts';
 import { choiceField, type FormState, formSummary, selectField, textField } from '../web/forms.ts';
 import { html, type Part, query } from '../web/html.ts';
@@ -91,12 +99,14 @@ function rowOf(token: Token, request: MembersRequest) {
     ...(manages(request) && { Owner: ownerOf(token) }),
     'Last used': usedOf(token, request),
     Expires: endOf(token, request),
-    Revoke: acts(html`
-      <a class="button" href="/tokens/${id}/revoke">
-        ${over ? 'Remove' : 'Revoke'}
-        <span class="unseen"> ${name}</span>
-      </a>
-    `),
+    Revoke: acts(
+      rowAct({
+        symbol: 'delete',
+        words: over ? 'Remove' : 'Revoke',
+        of: name,
+        href: `/tokens/${id}/revoke`,
+      }),
+    ),
   };
 }
 

@@ -398,3 +398,20 @@ export function notice(
     </div>
   `;
 }
+
+type RowAct = {
+  readonly symbol: IconName;
+  readonly words: string;
+  /** What it is done to. */
+  readonly of: string;
+  /** Otherwise it sends the form around it. */
+  readonly href?: string;
+};
+
+/** What is done with a row: a shape without a frame, which says what it does where one points. */
+export function rowAct({ symbol, words, of, href }: RowAct): Html {
+  const inside = html`${icon(symbol)}<span class="unseen">${words} ${of}</span>`;
+  return href === undefined
+    ? html`<button class="button button-quiet" title="${words}">${inside}</button>`
+    : html`<a class="button button-quiet" title="${words}" href="${safeUrl(href)}">${inside}</a>`;
+}

@@ -32,8 +32,8 @@ type Row = {
 };
 
 /**
- * A list with a heading for each column. On narrow screens each row is a card, and each of its cells
- * says its heading. Without a row there is nothing.
+ * A list with a heading for each column. On narrow screens each row is two lines: its first cell, but
+ * for its state, and below it the others. Without a row there is nothing.
  */
 export function table(rows: readonly Row[], caption?: string): Html {
   return tableOf(rows, false, caption);
@@ -82,7 +82,8 @@ function headOf([heading, cell]: Entry): Html {
 
 function cellOf([heading, cell]: Entry): Html {
   if (!(cell instanceof Ending)) return html`<td data-label="${heading}">${cell}</td>`;
-  return cell.isLabelled
-    ? html`<td data-label="${heading}" class="number">${cell.inside}</td>`
-    : html`<td class="number">${cell.inside}</td>`;
+  if (!cell.isLabelled) return html`<td class="acts">${cell.inside}</td>`;
+  return /^\d[\d,]*$/.test(String(cell.inside))
+    ? html`<td data-label="${heading}" class="number counted">${cell.inside}</td>`
+    : html`<td data-label="${heading}" class="number">${cell.inside}</td>`;
 }

@@ -108,19 +108,17 @@ export const incidents = forMembers.get('/incidents', async (request) => {
           items.length === 0
             ? html`<div class="card">${await nothing(request, state)}</div>`
             : html`
-              <div class="two-lines">
-                ${stepTable(
-                  items.map((each) =>
-                    rowOf(
-                      each,
-                      request,
-                      flapsAt(each),
-                      address({ monitor: each.monitor }),
-                      items.some(isToAcknowledge) && request.may(acknowledgeIncident),
-                    ),
+              ${stepTable(
+                items.map((each) =>
+                  rowOf(
+                    each,
+                    request,
+                    flapsAt(each),
+                    address({ monitor: each.monitor }),
+                    items.some(isToAcknowledge) && request.may(acknowledgeIncident),
                   ),
-                )}
-              </div>
+                ),
+              )}
               ${next_cursor !== null && moreLink(address({ cursor: next_cursor }), 'Earlier')}
             `
         }

@@ -79,7 +79,7 @@ type Ping = OutputOf<typeof getMonitorPings>['items'][number];
 export function pingList(pings: readonly Ping[], times: Times): Html {
   return pings.length === 0
     ? html`<p class="nothing">No ping yet. Monitoring starts with the first successful one.</p>`
-    : html`<div class="two-lines">${table(
+    : html`${table(
         pings.map((ping) => ({
           id: `ping-${ping.id}`,
           When: times.moment(ping.at),
@@ -99,7 +99,7 @@ export function pingList(pings: readonly Ping[], times: Times): Html {
               `,
           'Received by': ping.received_by,
         })),
-      )}</div>`;
+      )}`;
 }
 
 function markOf({ kind, exit_code }: Ping): Html {

@@ -4,7 +4,7 @@ import { capital } from '../../../shared/base/text.ts';
 import { proofFirst } from '../../people/pages/parts.ts';
 import { leavePages } from '../../people/pages/profile.ts';
 import { confirm } from '../../web/confirm.ts';
-import { heading, linkButton, notice } from '../../web/elements.ts';
+import { heading, linkButton, notice, rowAct } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import {
   type Choice,
@@ -174,7 +174,7 @@ export const membersPage = forMembers.get('/members', async (request) => {
             may(inviteMember) &&
             linkButton('/members/invite', 'Invite member', { main: true, symbol: 'add' }),
         })}
-        <div class="two-lines">${table(items.map((each) => rowOf(each, request)))}</div>
+        ${table(items.map((each) => rowOf(each, request)))}
         ${await invitationsTable(request)}
         ${
           items.length > 1 &&
@@ -244,13 +244,14 @@ async function invitationsTable({ ask, may, times }: MembersRequest): Promise<Ht
           Expires: times.moment(expires_at),
           'Renew or revoke': acts(html`
             <div class="actions">
-              <a class="button" href="/members/invitations/${id}/renew">
-                Renew<span class="unseen"> the invitation of ${email}</span>
-              </a>
+              ${rowAct({
+                symbol: 'again',
+                words: 'Renew',
+                of: `the invitation of ${email}`,
+                href: `/members/invitations/${id}/renew`,
+              })}
               <form method="post" action="/members/invitations/${id}/withdraw">
-                <button class="button">
-                  Revoke<span class="unseen"> the invitation of ${email}</span>
-                </button>
+                ${rowAct({ symbol: 'delete', words: 'Revoke', of: `the invitation of ${email}` })}
               </form>
             </div>
           `),

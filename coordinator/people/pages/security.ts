@@ -1,5 +1,5 @@
 import { Refusal } from '../../../shared/base/errors.ts';
-import { heading, linkButton, notice, qrCode } from '../../web/elements.ts';
+import { heading, linkButton, notice, qrCode, rowAct } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import {
   attempt,
@@ -76,11 +76,14 @@ export const passkeysPage = forPersons.get(
             Stored: is_synced ? 'on your devices' : 'on one device',
             'Last used': last_used_at === null ? 'Never' : times.ago(last_used_at),
             Added: times.moment(created_at),
-            Remove: acts(html`
-              <a class="button" href="/profile/passkeys/${id}/remove">
-                Remove<span class="unseen"> ${name}</span>
-              </a>
-            `),
+            Remove: acts(
+              rowAct({
+                symbol: 'delete',
+                words: 'Remove',
+                of: name,
+                href: `/profile/passkeys/${id}/remove`,
+              }),
+            ),
           })),
         )}
       `,

@@ -24,6 +24,7 @@ import {
   seeOther,
   show,
 } from '../../web/page.ts';
+import { number, stepTable } from '../../web/tables.ts';
 import { listStatusPageOverviews } from '../contract.ts';
 import { accessWords, languageNames, type StatusPage, trail } from './cards.ts';
 
@@ -137,20 +138,7 @@ const listPage = forMembers.get('/status-pages', async (request) => {
               </a>
             `,
         })}
-        <div class="table-card">
-          <table class="cards">
-            <thead>
-              <tr>
-                <th scope="col">Page</th>
-                <th scope="col">Address</th>
-                <th scope="col">Visible to</th>
-                <th scope="col" class="number">Monitors</th>
-                <th scope="col" class="number">Subscribers</th>
-              </tr>
-            </thead>
-            <tbody>${items.map(rowOf)}</tbody>
-          </table>
-        </div>
+        ${stepTable(items.map(rowOf))}
         ${
           next_cursor !== null &&
           moreLink(`/status-pages?cursor=${encodeURIComponent(next_cursor)}`, 'More')
@@ -182,27 +170,22 @@ function sentenceOf(items: readonly Overview[], more: boolean): string {
   return `${on} of ${items.length} status pages ${on === 1 ? 'is' : 'are'} published`;
 }
 
-function rowOf(each: Overview): Html {
+function rowOf(each: Overview) {
   const { id, name, slug, domain, monitors, offered, subscribers } = each;
-  return html`
-    <tr id="page-${id}" data-row>
-      <th scope="row"><a href="/status-pages/${id}">${name}</a></th>
-      <td data-label="Address">${domain ?? `/status/${slug}`}</td>
-      <td data-label="Visible to">${seen(each)}</td>
-      <td data-label="Monitors" class="number">
-        <span>
-          ${monitors}
-          ${
-            offered > 0 &&
-            html`
-              , <a class="state-verifying" href="/status-pages/${id}#offered">${offered} not on the page yet</a>
-            `
-          }
-        </span>
-      </td>
-      <td data-label="Subscribers" class="number">${subscribers}</td>
-    </tr>
-  `;
+  return {
+    id: `page-${id}`,
+    Page: html`<a class="row-link" href="/status-pages/${id}">${name}</a>`,
+    'Visible to': seen(each),
+    Address: domain ?? `/status/${slug}`,
+    Monitors: number(
+      offered === 0
+        ? monitors
+        : html`
+          ${monitors}, <a class="state-verifying" href="/status-pages/${id}#offered">${offered} not on the page yet</a>
+        `,
+    ),
+    Subscribers: number(subscribers),
+  };
 }
 
 function seen({ enabled, access }: Overview): Html {

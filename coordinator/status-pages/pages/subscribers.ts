@@ -1,9 +1,10 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { getStatusPage } from '../../../shared/api/status-pages.ts';
-import { heading, moreLink } from '../../web/elements.ts';
+import { heading, moreLink, rowAct } from '../../web/elements.ts';
 import { refuseUnlessMay } from '../../web/forms.ts';
 import { type Html, html, icon } from '../../web/html.ts';
 import { forMembers, type Page, seeOther, show } from '../../web/page.ts';
+import { acts, stepTable } from '../../web/tables.ts';
 import type { Times } from '../../web/times.ts';
 import { listStatusPageSubscribers, removeStatusPageSubscriber } from '../contract.ts';
 import { trail } from './cards.ts';
@@ -32,22 +33,7 @@ const list = forMembers.get('/status-pages/:page_id/subscribers', async (request
         ${
           items.length === 0
             ? html`<div class="card"><p class="nothing">No subscribers yet</p></div>`
-            : html`
-              <div class="table-card">
-                <table class="cards">
-                  <thead>
-                    <tr>
-                      <th scope="col">Address</th>
-                      <th scope="col">By</th>
-                      <th scope="col">State</th>
-                      <th scope="col">Since</th>
-                      <th scope="col"><span class="unseen">Remove</span></th>
-                    </tr>
-                  </thead>
-                  <tbody>${items.map((each) => rowOf(id, each, times))}</tbody>
-                </table>
-              </div>
-            `
+            : stepTable(items.map((each) => rowOf(id, each, times)))
         }
         ${
           next_cursor !== null &&
@@ -62,20 +48,20 @@ const list = forMembers.get('/status-pages/:page_id/subscribers', async (request
 
 type Subscriber = OutputOf<typeof listStatusPageSubscribers>['items'][number];
 
-function rowOf(page: string, each: Subscriber, times: Times): Html {
-  return html`
-  <tr id="subscriber-${each.id}" data-row>
-    <td data-label="Address"><b>${each.address}</b></td>
-    <td data-label="By">${each.kind === 'email' ? 'E-mail' : 'Webhook'}</td>
-    <td data-label="State">${stateOf(each, times)}</td>
-    <td data-label="Since">${times.moment(each.confirmed_at ?? each.asked_at)}</td>
-    <td>
-      <form method="post" action="/status-pages/${page}/subscribers/${each.id}/remove">
-        <button class="button" aria-label="Remove ${each.address}">Remove</button>
+function rowOf(page: string, each: Subscriber, times: Times) {
+  const { id, address, kind } = each;
+  return {
+    id: `subscriber-${id}`,
+    State: stateOf(each, times),
+    Address: html`<b>${address}</b>`,
+    By: kind === 'email' ? 'E-mail' : 'Webhook',
+    Since: times.moment(each.confirmed_at ?? each.asked_at),
+    Remove: acts(html`
+      <form method="post" action="/status-pages/${page}/subscribers/${id}/remove">
+        ${rowAct({ symbol: 'delete', words: 'Remove', of: address })}
       </form>
-    </td>
-  </tr>
-`;
+    `),
+  };
 }
 
 function stateOf({ confirmed_at, failing_since, off_at }: Subscriber, times: Times): Html {

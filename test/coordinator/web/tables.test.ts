@@ -14,11 +14,11 @@ test('a heading is said once, and stands above its column and in each cell', () 
     '<div class="table-card"><table class="cards"><caption class="unseen">Shops</caption>' +
       '<thead><tr><th scope="col">Name</th><th scope="col" class="number">Count</th>' +
       '<th scope="col"><span class="unseen">Remove</span></th></tr></thead><tbody>' +
-      '<tr id="shop-a"><td data-label="Name">a</td><td data-label="Count" class="number">1</td>' +
-      '<td class="number"><button>Remove</button></td></tr>' +
+      '<tr id="shop-a"><td data-label="Name">a</td><td data-label="Count" class="number counted">1</td>' +
+      '<td class="acts"><button>Remove</button></td></tr>' +
       '<tr id="shop-&lt;b&gt;"><td data-label="Name">&lt;b&gt;</td>' +
-      '<td data-label="Count" class="number">2</td>' +
-      '<td class="number"><button>Remove</button></td></tr></tbody></table></div>',
+      '<td data-label="Count" class="number counted">2</td>' +
+      '<td class="acts"><button>Remove</button></td></tr></tbody></table></div>',
   );
 });
 
