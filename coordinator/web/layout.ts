@@ -230,12 +230,8 @@ export function documentOf(shown: ShownPage, frame: Frame): Html {
  * On a desk one list of all places. On a phone a bar at the bottom with the first of them, the
  * search, and the others in a popover, which needs no script.
  */
-function rail(
-  { place }: ShownPage,
-  signedIn: SignedIn,
-  caller: Caller,
-  { openIncidents }: Frame,
-): Html {
+function rail({ place }: ShownPage, signedIn: SignedIn, caller: Caller, frame: Frame): Html {
+  const { openIncidents } = frame;
   const all = entriesFor(signedIn);
   const link = (each: Entry): Html => entryLink(each, place, openIncidents);
   return html`
@@ -265,12 +261,12 @@ function rail(
       caller.organisation.ends_at === null &&
       html`<a class="bar-add" href="/monitors/new" aria-label="New monitor">${icon('add')}</a>`
     }
-    ${account(signedIn, caller)}
+    ${account(signedIn, caller, frame)}
   </header>
 `;
 }
 
-function account({ person }: SignedIn, { organisation }: Caller): Html {
+function account({ person }: SignedIn, { organisation }: Caller, frame: Frame): Html {
   return html`
   <div class="account">
     ${menu({
@@ -288,6 +284,8 @@ function account({ person }: SignedIn, { organisation }: Caller): Html {
         ${menuTitle(person.email)}
         ${menuLink('/profile', 'Your profile', { symbol: 'profile' })}
         ${menuLink('/organisations', 'Organisations', { symbol: 'switch' })}
+        <hr>
+        ${preferences(frame)}
         <hr>
         <form method="post" action="/sign-out">
           <button class="menu-entry">${icon('leave')}Sign out</button>
@@ -431,7 +429,6 @@ function foot(frame: Frame): Html {
   const about = aboutLink(frame);
   return html`
     <footer class="row foot">
-      ${preferences(frame)}
       <p>
         ${about && html`${about} · `}<a href="/docs">Docs</a> ·${' '}
         <a href="/api/v1/docs">API docs</a> ·${' '}

@@ -30,7 +30,9 @@ export function webhookMark({
   last_delivered_at,
 }: Webhook): Html {
   if (!enabled)
-    return disabled_because === null ? stateMark('paused', 'Off') : stateMark('down', 'Turned off');
+    return disabled_because === null
+      ? stateMark('paused', 'Off')
+      : stateMark('paused', 'Turned off');
   if (failing_since !== null) return stateMark('down', 'Failing');
   return last_delivered_at === null
     ? stateMark('pending', 'Not used yet')
