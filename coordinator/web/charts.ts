@@ -176,14 +176,17 @@ export function spark(values: readonly (number | null)[], words: string): Html |
   // Steps from point to point repeat themselves, which places do not: compressed, that is half.
   let path = '';
   let before: number | undefined;
-  for (let at = 0; at < values.length; at += 1) {
+  let flat = 0;
+  for (let at = 0; at <= values.length; at += 1) {
     const value = values[at] ?? null;
     const y =
       value === null
         ? undefined
         : Math.round(sparkHeight - margin - ((value - least) / range) * (sparkHeight - 2 * margin));
-    if (y !== undefined)
-      path += before === undefined ? `M${at} ${y}h0` : y === before ? 'h1' : `l1 ${y - before}`;
+    if (y !== before && flat > 0) path += `h${flat}`;
+    flat = y === before && y !== undefined ? flat + 1 : 0;
+    if (y !== undefined && y !== before)
+      path += before === undefined ? `M${at} ${y}h0` : `l1 ${y - before}`;
     before = y;
   }
   return html`
