@@ -236,12 +236,12 @@ export function messageTable(channel: string, messages: readonly Message[], time
   return stepTable(
     messages.map((message) => ({
       id: `message-${message.id}`,
-      Due: times.moment(message.due_at),
       Message: html`
         <a class="row-link" href="/alerts/${channel}/messages/${message.id}">
           ${message.sentence}
         </a>
       `,
+      Due: times.moment(message.due_at),
       State: messageMark(message),
       Responses: html`<span>${answersOf(message)}</span>`,
       'Delivered in': number(latencyOf(message)),

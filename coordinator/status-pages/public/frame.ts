@@ -197,10 +197,20 @@ type Document = {
   readonly head?: Html | undefined;
   readonly body: Html;
   readonly kind?: string;
+  /** The page around it has loaded the font. */
+  readonly isPreview?: boolean | undefined;
 };
 
 /** Any public document: one style, nothing from elsewhere. */
-export function documentOf({ language, title, style, head, body, kind = '' }: Document): string {
+export function documentOf({
+  language,
+  title,
+  style,
+  head,
+  body,
+  kind = '',
+  isPreview,
+}: Document): string {
   return html`
     <!doctype html>
     <html lang="${language}">
@@ -209,7 +219,7 @@ export function documentOf({ language, title, style, head, body, kind = '' }: Do
         <title>${title}</title>
         <meta name="viewport" content="width=device-width, initial-scale=1">
         <meta name="color-scheme" content="light dark">
-        <link rel="preload" href="${safeUrl(font)}" as="font" type="font/woff2" crossorigin>
+        ${!isPreview && html`<link rel="preload" href="${safeUrl(font)}" as="font" type="font/woff2" crossorigin>`}
         <link rel="stylesheet" href="${safeUrl(style)}">
         <link rel="icon" href="data:,">
         ${head}
@@ -267,6 +277,7 @@ export function framed(
     language,
     title,
     style,
+    isPreview: view.isPreview,
     head: view.isPreview
       ? html`<base target="_blank">`
       : html`

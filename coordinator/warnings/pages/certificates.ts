@@ -83,16 +83,16 @@ function endingsTable(
       const days = daysUntil(Date.parse(ends_at), now);
       const left = daysLeft(ends_at, now);
       return {
-        'Expires in': days >= soonDays ? left : stateMark(days < 0 ? 'down' : 'verifying', left),
-        Expires: times.day(ends_at),
         Monitors: html`
           <div>
             ${monitors.map(
               ({ monitor, name }, nth) =>
-                html`${nth > 0 && ', '}<a class="row-link" href="/monitors/${monitor}">${name}</a>`,
+                html`${nth > 0 && ', '}<a class="${monitors.length === 1 ? 'row-link' : ''}" href="/monitors/${monitor}">${name}</a>`,
             )}
           </div>
         `,
+        'Expires in': days >= soonDays ? left : stateMark(days < 0 ? 'down' : 'verifying', left),
+        Expires: times.day(ends_at),
         [byLabel]: by,
       };
     }),
