@@ -5,6 +5,7 @@ import { makeHeartbeatStory } from './heartbeat-story.ts';
 import { describeHeartbeat, shrinkHeartbeat } from './heartbeat-world.ts';
 import { makeStory } from './make-story.ts';
 import { searchMutations } from './mutations/report.ts';
+import { boundPerMillion, liveOneSided } from './one-sided.ts';
 import { describePlaces, makePlacesStory, shrinkPlaces } from './places-story.ts';
 import { describeStory } from './story.ts';
 import { describeWarnings, makeWarningStory, shrinkWarnings } from './warning-story.ts';
@@ -14,10 +15,11 @@ import { describeWarnings, makeWarningStory, shrinkWarnings } from './warning-st
  * (default: the time), and says what came of it. A story that ends badly is told by its seed,
  * shrunk to its shortest, and ends the run with 1.
  */
-const usage = `npm run simulate -- [--years N] [--seed S] [--stories N] [--mutations]
+const usage = `npm run simulate -- [--years N] [--seed S] [--stories N] [--mutations] [--one-sided N]
 Lives so many monitor-years (default 10) of stories from this seed on (default: the time), or so many stories; of both, what is reached
 first.
---mutations makes mistakes in the code instead, one at a time, and searches so many stories (default 400, from seed 1) for each.`;
+--mutations makes mistakes in the code instead, one at a time, and searches so many stories (default 400, from seed 1) for each.
+--one-sided makes so many failures on one continent alone, and says how many of them were taken for outages.`;
 const say = (text: string): void => {
   process.stdout.write(`${text}\n`);
 };
@@ -28,6 +30,7 @@ const { values } = await readCommandLine(
     seed: { type: 'string' },
     stories: { type: 'string' },
     mutations: { type: 'boolean' },
+    'one-sided': { type: 'string' },
   },
   () => usage,
 );
@@ -64,6 +67,32 @@ if (values.mutations === true) {
 
 const seed = numberOfSeed ?? Date.now() % 1_000_000_000;
 const began = performance.now();
+
+const oneSided = numberOf(
+  'one-sided',
+  values['one-sided'],
+  usage,
+  isWhole(1, 1e9),
+  'a whole number, 1 or more',
+);
+if (oneSided !== undefined) {
+  let nextAt = began;
+  const sum = liveOneSided(seed, oneSided, ({ failures }) => {
+    if (performance.now() < nextAt) return;
+    nextAt = performance.now() + 2_000;
+    say(`${failures} of ${oneSided} failures, ${((100 * failures) / oneSided).toFixed(1)} %`);
+  });
+  say(
+    `from seed ${seed}: ${sum.failures} failures on one continent alone, ${sum.false_outages} of them taken for outages`,
+  );
+  say(
+    `with 95 % confidence: at most ${boundPerMillion(sum.false_outages, sum.failures).toFixed(3)} of a million`,
+  );
+  say(
+    `${sum.outages} real outages, ${sum.missed} missed, at most ${boundPerMillion(sum.missed, sum.outages).toFixed(0)} of a million; ${sum.checks} checks`,
+  );
+  process.exit(sum.false_outages + sum.missed === 0 ? 0 : 1);
+}
 let saidAt = began;
 const line = ({ monitorDays, stories: count, happenings }: Sum): string => {
   const seconds = (performance.now() - began) / 1000;

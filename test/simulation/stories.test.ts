@@ -7,6 +7,7 @@ import { nextTurn, placesOf, probeOf, turns } from '../../shared/checks/placemen
 import { campaign, shrink } from './campaign.ts';
 import { placedOf, watchedOf } from './coordinator.ts';
 import { makeStory } from './make-story.ts';
+import { boundPerMillion, liveOneSided } from './one-sided.ts';
 import { describeStory, type Story } from './story.ts';
 import { afterCalm, live } from './world.ts';
 
@@ -29,6 +30,23 @@ describe('the simulation', () => {
     });
     expect(failed).toBeNull();
     expect(stories).toBe(300);
+  });
+
+  test('of 3,000 failures on one continent alone none is taken for an outage, and no real outage is missed', {
+    timeout: 120_000,
+  }, () => {
+    const { outages, checks, ...sum } = liveOneSided(1, 3_000);
+    expect(sum).toEqual({ failures: 3_000, false_outages: 0, missed: 0 });
+    expect(outages).toBeGreaterThan(5);
+    expect(checks).toBeGreaterThan(60_000);
+  });
+
+  test('the bound of what was never seen is three of all trials, as the rule of thumb has it', () => {
+    expect([0, 1, 3].map((events) => boundPerMillion(events, 1_000_000).toFixed(2))).toEqual([
+      '3.00',
+      '4.74',
+      '7.75',
+    ]);
   });
 
   test('the same seed gives the same life, to the last check', () => {
