@@ -213,6 +213,9 @@ function exampleOf(shape: Shape): unknown {
   return members.length === 0 ? undefined : Object.fromEntries(members);
 }
 
+/** A list so many times as long as it may be is not read, which would take long. */
+const farBeyond = 1_000;
+
 export function array<T>(item: Field<T>, more: More = {}): Field<readonly T[]> {
   return {
     ...described(
@@ -225,6 +228,9 @@ export function array<T>(item: Field<T>, more: More = {}): Field<readonly T[]> {
     parse: (input, place) => {
       if (!Array.isArray(input))
         return bad('list_type', place, 'Input should be a valid list', input);
+      const most = typeof more.maxItems === 'number' ? more.maxItems : Number.POSITIVE_INFINITY;
+      if (input.length > farBeyond * most)
+        return bad('too_long', place, `List should have at most ${most} items`, null);
       const faults: Fault[] = [];
       const values: T[] = [];
       for (const [position, element] of input.entries()) {

@@ -410,6 +410,17 @@ describe('stored bounds', () => {
   });
 });
 
+test('a list a thousand times as long as it may be is refused unread', () => {
+  const rows = Array.from({ length: 500_001 }, () => ({}));
+  const file = operations.planFile.parse({
+    path: { file: 'shop' },
+    body: { status_pages: { shop: { rows } } },
+  });
+  expect(file.ok ? [] : file.faults.map(({ msg }) => msg)).toEqual([
+    'List should have at most 500 items',
+  ]);
+});
+
 test('a body of very many faults is refused with the first thousand of them', () => {
   const junk = Array.from({ length: 200_000 }, () => 0);
   const many = operations.batchMonitors.parse({ body: { items: junk } });
