@@ -82,7 +82,8 @@ describeInBrowser('the dashboard', (browser) => {
       proxy.silence();
       await route.continue();
     });
-    await opening?.goto(proxy.through(web.url));
+    // Once silent, the proxy may also keep back an image, for which the page would be awaited.
+    await opening?.goto(proxy.through(web.url), { waitUntil: 'commit' });
     const shown = () =>
       Promise.all(tabs.map(({ page }) => page.getByText(/^Connection lost at /).isVisible()));
     await expect.poll(shown, { timeout: 40_000, interval: 500 }).toEqual([true, true]);
