@@ -5,7 +5,7 @@
 
 import type { Tab } from '../support/browser.ts';
 import type { Demo } from '../support/demo.ts';
-import { ownJobOutage, ownSplit, ownSplitOutage } from '../support/own-outages.ts';
+import { ownJobOutage, ownSplit, ownSplitOutage, storesSlug } from '../support/own-outages.ts';
 import {
   askedBy,
   ownAssistant,
@@ -483,6 +483,8 @@ export const pageLooks: readonly PageLook[] = [
   { name: 'forgot', path: '/forgot', as: 'stranger' },
   { name: 'enter', path: `/enter/${'x'.repeat(43)}`, as: 'stranger' },
   { name: 'link-of-nobody', path: `/join/${'x'.repeat(43)}`, as: 'stranger' },
+  { name: 'public', path: ({ page }) => `/status/${page.slug}`, as: 'stranger' },
+  { name: 'public-of-a-cause', path: `/status/${storesSlug}`, as: 'stranger' },
   { name: 'public-in-german', path: ({ page }) => `/status/${page.slug}?lang=de`, as: 'stranger' },
   {
     name: 'public-service',

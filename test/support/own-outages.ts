@@ -1,5 +1,7 @@
+import { insertOrganisation } from '../../coordinator/organisations/queries.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { partitionOf } from '../../shared/bus/subjects.ts';
+import { makeCause } from './causes.ts';
 import { type GivenCheck, storeChecks } from './checks.ts';
 import { rowsFor } from './rows.ts';
 import type { TestWeb } from './web.ts';
@@ -137,4 +139,123 @@ export const seedOwnOutages = async (
     }),
   );
   await storeChecks(sql, row?.key ?? 0, checks);
+};
+
+/**
+ * The public page of an organisation in which one cause has taken down four of six stores, and
+ * ended another outage of two before.
+ */
+export const storesSlug = 'stores';
+
+export const seedStores = async ({ sql }: Pick<TestWeb, 'sql'>, now: number): Promise<void> => {
+  const at = (ago: number): number => now - ago;
+  const [organisation, page] = [newId(), newId()];
+  await insertOrganisation(sql, {
+    id: organisation,
+    name: 'Corner stores',
+    plan: 'self_hosted',
+    time_zone: 'Europe/Lisbon',
+  });
+  const stores = ['Lisbon', 'Porto', 'Coimbra', 'Faro', 'Braga', 'Online shop'].map((name) => ({
+    id: newId(),
+    name,
+  }));
+  await sql`insert into monitors ${rowsFor(
+    sql,
+    'monitors',
+    stores.map(({ id, name }) => ({
+      id,
+      organisation_id: organisation,
+      partition: partitionOf(id),
+      name,
+      type: 'https',
+      target: 'https://stores.example/',
+      interval_s: 60,
+      created_at: at(70 * 24 * hour),
+    })),
+  )}`;
+  await sql`insert into ledger ${rowsFor(
+    sql,
+    'ledger',
+    stores.map(({ id }) => ({
+      monitor_id: id,
+      kind: 'unknown',
+      began_at: at(70 * 24 * hour),
+      ended_at: at(70 * 24 * hour - 3_000),
+      interval_s: 60,
+    })),
+  )}`;
+  await sql`insert into status_pages ${rowsFor(sql, 'status_pages', {
+    id: page,
+    organisation_id: organisation,
+    name: 'Corner stores',
+    slug: storesSlug,
+    accent: '#6a3fb5',
+    access: 'public',
+  })}`;
+  await sql`insert into status_page_monitors ${rowsFor(
+    sql,
+    'status_page_monitors',
+    stores.map(({ id, name }, position) => ({
+      page_id: page,
+      monitor_id: id,
+      display_name: name,
+      position,
+    })),
+  )}`;
+  const outage = (nth: number, from: number, to: number | null) => ({
+    id: newId(),
+    organisation_id: organisation,
+    monitor_id: stores[nth]?.id,
+    started_at: at(from),
+    confirmed_at: at(from - 412),
+    resolved_at: to === null ? null : at(to),
+    seen_probe: 'Frankfurt',
+    seen_continent: 'Europe',
+    confirmed_probe: 'Virginia',
+    confirmed_continent: 'North America',
+    scope: 'everywhere',
+    layer: 'dns',
+    cause: { class: 'dns_error', params: { code: 'SERVFAIL' } },
+  });
+  const open = [0, 1, 2, 3].map((nth) => outage(nth, 14 * minute - nth * 4_000, null));
+  const over = [1, 4].map((nth) => outage(nth, 50 * hour, 49 * hour));
+  await sql`insert into incidents ${rowsFor(sql, 'incidents', [...open, ...over])}`;
+  for (const same of [open, over]) await makeCause(sql, organisation, ...same.map(({ id }) => id));
+  const keys = await sql<{ id: string; key: number }[]>`select id, key from monitors
+    where organisation_id = ${organisation}`;
+  const [probe] = await sql<{ key: number }[]>`select key from probes where name = 'Frankfurt'`;
+  for (const { id, key } of keys)
+    await storeChecks(sql, key, [
+      {
+        probe: probe?.key ?? 0,
+        at: at(30_000),
+        took_ms: 64,
+        ...(open.some(({ monitor_id }) => monitor_id === id) ? { outcome: 'fail' } : {}),
+      },
+    ]);
+  const places = [
+    ['seen', 'Europe', 'Frankfurt', 0],
+    ['confirmed', 'North America', 'Virginia', 412],
+    ['matrix', 'Asia', 'Singapore', 508],
+  ] as const;
+  await sql`insert into incident_evidence ${rowsFor(
+    sql,
+    'incident_evidence',
+    open.flatMap(({ id, started_at, cause }) =>
+      places.map(([part, continent, probe, later]) => ({
+        incident_id: id,
+        part,
+        continent,
+        probe,
+        at: started_at + later,
+        outcome: 1,
+        took_ms: 31,
+        cause,
+      })),
+    ),
+  )}`;
+  await sql`insert into status_page_posts (id, page_id, organisation_id, incident_id, kind, text, written_at, told_at)
+    values (${newId()}, ${page}, ${organisation}, ${open[0]?.id ?? ''}, 'investigating',
+      'Four of our stores cannot be reached. We are looking into it.', ${new Date(at(10 * minute))}, ${new Date(now)})`;
 };

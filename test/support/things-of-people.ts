@@ -4,7 +4,7 @@ import { insertDraft } from '../../coordinator/imports/queries.ts';
 import { createSecretsAtRest } from '../../coordinator/secrets/at-rest.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { importKuma } from '../../shared/imports/uptime-kuma.ts';
-import { seedOwnOutages } from './own-outages.ts';
+import { seedOwnOutages, seedStores } from './own-outages.ts';
 import { type TestOrganisation, testSecretKey } from './people.ts';
 import { rowsFor } from './rows.ts';
 import type { TestWeb } from './web.ts';
@@ -298,6 +298,7 @@ export const seedOwnThings = async (
   await seedClients({ sql }, now);
   await seedOrganisation({ sql, house }, now);
   await seedOwnOutages({ sql, house }, now);
+  await seedStores({ sql }, now);
   const { user } = house.viewer;
   await sql`insert into second_factors (user_id, secret, created_at, last_step, recovery_codes) values (${user}, ${Buffer.alloc(60)}, ${new Date(now - 20 * 86_400_000)}, 0, array['00', '01', '02']::bytea[])`;
   const [added, used] = [new Date(now - 12 * 86_400_000), new Date(now - 3 * 3_600_000)];

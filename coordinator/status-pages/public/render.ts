@@ -57,7 +57,7 @@ export function verdictBlock(view: View, only?: PublicIncident): Html {
       <div>
         <p class="sentence">${only?.title ?? sentenceOf(verdict, view)}</p>
         ${since !== undefined && html`<p>${since}</p>`}
-        ${only !== undefined && html`${seen(only, view, true)}${affected(only, view)}${postList(only, view)}`}
+        ${only !== undefined && html`${affected(only, view)}${seen(only, view, true)}${postList(only, view)}`}
       </div>
     </section>
   `;
@@ -96,6 +96,8 @@ function affected(
   { title, names, impacts, together }: PublicIncident,
   { words, formats }: View,
 ): Html | false {
+  if (together !== undefined && names.length <= mostInTitle)
+    return html`${together.map(({ id }) => html`<i id="i-${id}"></i>`)}`;
   if (together !== undefined)
     return html`
       <ul class="together">${together.map(({ id, name }) => html`<li id="i-${id}">${name}</li>`)}</ul>
@@ -134,9 +136,12 @@ function postList({ posts }: PublicIncident, { words, formats }: View): Html | f
   );
 }
 
+/** The title names these; more are a list below it. */
+const mostInTitle = 3;
+
 function titleOf({ names, resolvedAt }: PublicIncident, { words, formats }: View): string {
   const count = names.length;
-  if (count <= 3) return words.incident(formats.list(names));
+  if (count <= mostInTitle) return words.incident(formats.list(names));
   return resolvedAt === null
     ? words.reported('', count, 'major_outage')
     : words.incident(words.services(count));
@@ -161,8 +166,8 @@ export function incidentBlock(incident: PublicIncident, view: View, level: 2 | 3
     >
       ${level === 2 ? html`<h2>${title}</h2>` : html`<h3>${title}</h3>`}
       <p class="soft">${span}</p>
-      ${seen(incident, view)}
       ${affected(incident, view)}
+      ${seen(incident, view)}
       ${postList(incident, view)}
       ${
         postMortem &&

@@ -434,7 +434,7 @@ function asOne(all: readonly PublicIncident[]): readonly PublicIncident[] {
       names: [...services.values()],
       resolvedAt: first.resolvedAt === null ? null : Math.max(...ends),
       posts: [...new Map(posts.map((post) => [`${post.kind} ${post.text}`, post])).values()],
-      together: all.map(({ id, names }) => ({ id, name: names.join(', ') })),
+      together: [first, ...others].map(({ id, names }) => ({ id, name: names.join(', ') })),
     },
   ];
 }
