@@ -3,8 +3,9 @@ import type { OutputOf } from '../../../shared/api/operation.ts';
 import type { DescribedSides } from '../../../shared/base/sides.ts';
 import { type PhaseTimes, verdictSentence } from '../../../shared/base/text.ts';
 import type { Witness } from '../../../shared/checks/result.ts';
+import { linkButton } from '../../web/elements.ts';
 import { type Html, html, icon, type Part } from '../../web/html.ts';
-import { laterText, witnessMap } from '../../web/witnesses.ts';
+import { laterText, witnessLine, witnessMap } from '../../web/witnesses.ts';
 import { witnessesOf } from './evidence.ts';
 
 /** What an incident is judged by, as its page and its link show it. */
@@ -35,12 +36,12 @@ export function isOfJob({ layer }: { readonly layer: string | null }): boolean {
 }
 
 /**
- * An outage at a glance: what it is, why, who saw it, from where and when. `title`: of the
- * page, where this has it; `why`: in place of the layer; `more`: what follows.
+ * An outage at a glance: what it is, why, who saw it, from where and when. `why`: in place of the
+ * layer; `more`: what follows.
  */
 export function outage(
   judged: Judged,
-  { title, why, more }: { title?: Html; why?: Part; more?: Part } = {},
+  { title, why, more }: { title: Html; why?: Part; more?: Part },
 ): Html {
   const { cause, open, confirmed } = judged;
   const witnesses = isOfJob(judged) ? [] : judged.witnesses;
@@ -54,8 +55,8 @@ export function outage(
   return html`
     <section class="card outage state-${state}" id="banner">
       <div class="outage-words">
-        <div class="outage-title">${symbol}${title ?? html`<p>${reason}</p>`}</div>
-        ${title && html`<p class="outage-cause">${reason}</p>`}
+        <div class="outage-title">${symbol}${title}</div>
+        <p class="outage-cause">${reason}</p>
         ${(why || (layer !== reason && layer)) && html`<p class="soft">${why || layer}</p>`}
       </div>
       ${
@@ -68,6 +69,23 @@ export function outage(
         `
       }
       ${more && html`<div class="outage-more">${more}</div>`}
+    </section>
+  `;
+}
+
+/** In two lines, on the page of what is down: its own page has the rest. */
+export function outageRow(incident: OutputOf<typeof getIncidentEvidence>): Html {
+  const judged = outageOf(incident);
+  const { cause, confirmed, sides, witnesses } = judged;
+  const state = confirmed ? 'down' : 'verifying';
+  return html`
+    <section class="card row outage-row state-${state}" id="banner">
+      <div>
+        <h2>${icon(state)}${cause ?? 'Cause unknown'}</h2>
+        ${sides?.sentence && html`<p class="soft">${sides.sentence}</p>`}
+        ${!isOfJob(judged) && witnessLine(witnesses)}
+      </div>
+      ${linkButton(`/incidents/${incident.id}`, 'View incident', { main: true })}
     </section>
   `;
 }

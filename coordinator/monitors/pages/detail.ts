@@ -10,7 +10,7 @@ import type { OutputOf } from '../../../shared/api/operation.ts';
 import { getMonitorPings, getMonitorResults, resultWindows } from '../../../shared/api/results.ts';
 import { isContinent } from '../../../shared/base/continents.ts';
 import { briefDuration, durationText } from '../../../shared/base/time.ts';
-import { outage, outageOf } from '../../incidents/pages/verdict.ts';
+import { outageRow } from '../../incidents/pages/verdict.ts';
 import { listNotified } from '../../notifications/contract.ts';
 import { recipients } from '../../notifications/pages/recipients.ts';
 import { listDomains } from '../../registrations/contract.ts';
@@ -226,13 +226,7 @@ async function answer(request: MembersRequest): Promise<PageAnswer> {
           ),
         )}
         ${changedMeaning(monitor)}
-        ${
-          open === null
-            ? sidesPart(status)
-            : outage(outageOf(open), {
-                more: linkButton(`/incidents/${open.id}`, 'View incident', { main: true }),
-              })
-        }
+        ${open === null ? sidesPart(status) : outageRow(open)}
         <dl class="figures">
           ${uptimeFigures(ledger)}
           ${isHeartbeat ? runFigures(pings, times) : responseFigures(results)}
