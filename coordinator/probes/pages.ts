@@ -9,7 +9,7 @@ import { type FormState, formSummary, refuseUnlessMay, textField, typed } from '
 import { type Html, html, icon, type Part, safeUrl } from '../web/html.ts';
 import { menu, menuLink } from '../web/menu.ts';
 import { forMembers, type MembersRequest, type PageAnswer, seeOther, show } from '../web/page.ts';
-import { acts, number, stepTable } from '../web/tables.ts';
+import { acts, stepTable } from '../web/tables.ts';
 import { witnessMap } from '../web/witnesses.ts';
 import { showOwnProbe } from './contract.ts';
 
@@ -182,9 +182,9 @@ export const probesPage = forMembers.get('/probes', async (request) => {
           </div>
           ${stepTable([...continents.values()].flat().map((each) => rowOf(each, request)))}
           ${invitations}
-          <section class="card stack">
-            <h2>What the columns mean</h2>
-            <dl class="facts soft">
+          <div class="folds"><details class="fold">
+            <summary>${icon('next')}What the columns mean</summary>
+            <dl class="facts fold-lines soft">
               <dt><b>Your checks</b></dt>
               <dd>Checks of your monitors in the last ${countedMinutes} minutes.</dd>
               <dt><b>Disagreed</b></dt>
@@ -197,11 +197,11 @@ export const probesPage = forMembers.get('/probes', async (request) => {
                 An unverified location is not proven; response times can contradict it. A doubtful probe confirms no outage until the operator confirms its
                 location.
               </dd>
-              <dt><b>Host</b></dt>
+              <dt><b>Probe</b></dt>
               <dd>
-                The network (autonomous system) that it is in, its version, and how far its clock is
-                off. A probe in another network confirms an outage, where there is a choice. Times
-                on pages are corrected by the clock.
+                Below its name: the network (autonomous system) that it is in, its version, and how
+                far its clock is off. A probe in another network confirms an outage, where there is
+                a choice. Times on pages are corrected by the clock.
               </dd>
               ${
                 request.with.identifiesProbes &&
@@ -215,7 +215,7 @@ export const probesPage = forMembers.get('/probes', async (request) => {
                 `
               }
             </dl>
-          </section>
+          </details></div>
         </div>
       `,
   });
@@ -274,6 +274,7 @@ function rowOf(checker: Checker, { times, may }: MembersRequest) {
     State: html`
       <span>
         ${markOf(checker)}
+        ${last_seen_at !== null && html`<span class="note">${times.ago(last_seen_at)}</span>`}
         ${
           (state === 'quarantined' || state === 'doubted') &&
           html`
@@ -285,7 +286,12 @@ function rowOf(checker: Checker, { times, may }: MembersRequest) {
         }
       </span>
     `,
-    Probe: html`<b>${name}</b>`,
+    Probe: html`
+      <span class="stacked">
+        <b>${name}</b>
+        ${hostText(checker)}
+      </span>
+    `,
     Continent: html`
       <span>
         ${continent}
@@ -293,8 +299,6 @@ function rowOf(checker: Checker, { times, may }: MembersRequest) {
       </span>
     `,
     'Your checks': checkedText(checker),
-    Host: hostText(checker),
-    'Last seen': number(last_seen_at === null ? '–' : times.ago(last_seen_at)),
     ...(may(endProbe) && {
       More: acts(
         checker.private &&
@@ -310,18 +314,14 @@ function rowOf(checker: Checker, { times, may }: MembersRequest) {
   };
 }
 
-/** Its network, and below it what else is worth knowing of it. */
+/** What is known of its host: the network, its version, its clock. */
 function hostText({ origin_as, version, clock_offset_ms }: Checker): Part {
-  const more = [
+  const known = [
+    ...(origin_as === null ? [] : [`AS${origin_as}`]),
     ...(version === null ? [] : [version]),
     ...(clock_offset_ms === null ? [] : [`clock ${clockText(clock_offset_ms)}`]),
   ];
-  return html`
-    <span>
-      ${origin_as === null ? '–' : `AS${origin_as}`}
-      ${more.length > 0 && html`<span class="note">${more.join(' · ')}</span>`}
-    </span>
-  `;
+  return known.length > 0 && html`<span class="softer">${known.join(' · ')}</span>`;
 }
 
 function markOf({ state }: Checker): Html {
@@ -340,7 +340,7 @@ function checkedText(checker: Checker): Part {
   if (monitors === 0) return '–';
   return html`
     <span>
-      ${countText(monitors)} ${monitors === 1 ? 'monitor' : 'monitors'}, ${countText(checks)} checks
+      ${countText(monitors)} ${monitors === 1 ? 'monitor' : 'monitors'}, ${countText(checks)} ${checks === 1 ? 'check' : 'checks'}
       ${refuted > 0 && html`<span class="note">${refutedText(checker)} disagreed</span>`}
     </span>
   `;

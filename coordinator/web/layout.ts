@@ -24,7 +24,7 @@ export function deliveryBar(delivery: Delivery | undefined): Html | null {
   return html`
     <div class="notice notice-${state} row" id="delivery">
       ${icon(state)}
-      <p class="notice-title">${deliveryWords(delivery)}</p>
+      <p>${deliveryWords(delivery)}</p>
       <span class="links"><a href="/alerts">Fix</a></span>
     </div>
   `;
@@ -35,7 +35,7 @@ function deliveryWords({ can_deliver, channels, failing }: Delivery): string {
   if (can_deliver)
     return failing.length === 1
       ? `${names} cannot deliver alerts`
-      : `${failing.length} channels cannot deliver alerts: ${names}`;
+      : `${failing.length} channels cannot deliver alerts`;
   const why =
     channels === 0
       ? 'no channels yet'
@@ -428,12 +428,11 @@ function later(shown: ShownPage): Html | false {
 function foot(frame: Frame): Html {
   const about = aboutLink(frame);
   return html`
-    <footer class="row foot">
-      <p>
-        ${about && html`${about} · `}<a href="/docs">Docs</a> ·${' '}
-        <a href="/api/v1/docs">API docs</a> ·${' '}
-        <a href="/shortcuts" data-key="?">Keyboard shortcuts</a>
-      </p>
+    <footer class="foot">
+      ${about}
+      <a href="/docs">Docs</a>
+      <a href="/api/v1/docs">API docs</a>
+      <a href="/shortcuts" data-key="?">Keyboard shortcuts</a>
     </footer>
   `;
 }
@@ -496,11 +495,10 @@ function bareFoot(frame: Frame): Html {
   const about = aboutLink(frame);
   const isAbout = /^\/about\b/.test(frame.request.address);
   return html`
-    <footer class="row foot">
-      <p>
-        ${!isAbout && about && html`${about} · `}<a href="/docs">Docs</a> ·${' '}
-        <a href="/api/v1/docs">API docs</a>
-      </p>
+    <footer class="foot">
+      ${!isAbout && about}
+      <a href="/docs">Docs</a>
+      <a href="/api/v1/docs">API docs</a>
     </footer>
   `;
 }

@@ -249,7 +249,7 @@ describe('delivery', () => {
         await tab.page.goto(`${web.url}${path}`);
         expect([path, await bar.locator('p').innerText()]).toEqual([
           path,
-          '2 channels cannot deliver alerts: Pager and ana@shop.example',
+          '2 channels cannot deliver alerts',
         ]);
         expect(await bar.getAttribute('class')).toContain('notice-verifying');
       }

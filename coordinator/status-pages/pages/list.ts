@@ -181,7 +181,7 @@ function rowOf(each: Overview) {
       offered === 0
         ? monitors
         : html`
-          ${monitors}, <a class="state-verifying" href="/status-pages/${id}#offered">${offered} not on the page yet</a>
+          ${monitors} of <a href="/status-pages/${id}#offered">${monitors + offered} monitors</a>
         `,
     ),
     Subscribers: number(subscribers),
