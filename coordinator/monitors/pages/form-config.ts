@@ -610,13 +610,22 @@ function meantBy(
 }
 
 /** How many of these settings differ from their default. */
-export function countSet(
+/** What somebody set of them, in the words of a summary. */
+export function setLabels(
   settings: readonly Setting[],
   kind: Kind,
   form: Form,
   from: Locations,
-): number {
-  return settings.filter((setting) => readSetting(setting, kind, form, {}, from) !== 'kept').length;
+): readonly string[] {
+  return settings
+    .filter((setting) => readSetting(setting, kind, form, {}, from) !== 'kept')
+    .map(({ label, widget, key }) => {
+      const said = widget.said?.(form.value(`config.${key}`) ?? '') ?? '';
+      const [first = '', ...rest] = label;
+      // An abbreviation keeps its letters.
+      const begun = /^[A-Z]{2}/.test(label) ? label : first.toLowerCase() + rest.join('');
+      return said === '' ? begun : `${begun} ${said}`;
+    });
 }
 
 export function emptyForm(kind: Kind, from: Locations, more: Parameters<typeof formOf>[0]): Form {

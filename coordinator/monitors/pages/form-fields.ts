@@ -28,12 +28,12 @@ import type { findSameTarget, getMonitorChoices } from '../contract.ts';
 import { usualIntervals } from '../model.ts';
 import {
   alertingTitle,
-  countSet,
   firstSettings,
   nameOf,
   otherName,
   type Setting,
   type SettingGroup,
+  setLabels,
   settingGroups,
 } from './form-config.ts';
 import { locationLabel, locationsFor } from './form-locations.ts';
@@ -222,8 +222,8 @@ export function monitorForm(subject: EditedMonitor, state: FormState): Html {
         ${settingGroups[kind].map((group) => fold(subject, group, state))}
         ${parentsFold(choices, state, monitor)}
         ${others(subject, state)}
+        ${channelsFold(subject, state)}
       </div>
-      ${channelsPart(subject, state)}
       ${actions(subject, state)}
     </form>
   `;
@@ -429,27 +429,26 @@ function fold(
 ): Html {
   const { kind } = subject;
   const withGroup = title === alertingTitle;
-  const count =
-    countSet(settings, kind, state.form, locationsOf(subject)) +
-    (withGroup
-      ? groupFieldNames.filter((name) => (state.form.value(name) ?? '').trim() !== '').length
-      : 0);
+  const set = [
+    ...setLabels(settings, kind, state.form, locationsOf(subject)),
+    ...(withGroup ? groupLabels(state.form) : []),
+  ];
   const isWrong =
     isAtFault(settings, state) ||
-    (withGroup && groupFieldNames.some((name) => state.faults.has(name)));
+    (withGroup && Object.keys(groupFieldLabels).some((name) => state.faults.has(name)));
   const fields = settings.map((setting) =>
     settingField(kind, setting, state, locationsOf(subject)),
   );
   return html`
     <details
-      class="fold"${(isWrong || state.form.value('act') === 'more') && count > 0 && html` open`}
+      class="fold"${(isWrong || state.form.value('act') === 'more') && set.length > 0 && html` open`}
     >
       <summary>
         ${icon('next')}
         <span>${title}</span>
         ${
-          count > 0
-            ? html`<span class="tag">${count === 1 ? '1 set' : `${count} set`}</span>`
+          set.length > 0
+            ? html`<span class="fold-holds fold-set note">${capital(set.join(', '))}</span>`
             : html`<span class="fold-holds note">${heldBy(settings, state) ?? holds}</span>`
         }
       </summary>
@@ -479,14 +478,20 @@ function heldBy(settings: readonly Setting[], { form }: FormState): string | und
 }
 
 /** Of those that are empty unless someone fills them. */
-const groupFieldNames = ['group', 'tags', 'runbook'];
+const groupFieldLabels = { group: 'Group', tags: 'Tags', runbook: 'Runbook' };
+
+function groupLabels(form: Form): readonly string[] {
+  return Object.entries(groupFieldLabels).flatMap(([name, label]) =>
+    (form.value(name) ?? '').trim() === '' ? [] : [label.toLowerCase()],
+  );
+}
 
 function groupFields({ choices }: EditedMonitor, state: FormState): Html {
   return html`
     <div class="short">
       ${selectField({
         name: 'group',
-        label: 'Group',
+        label: groupFieldLabels.group,
         state,
         choices: [
           { value: '', label: 'No group' },
@@ -504,7 +509,7 @@ function groupFields({ choices }: EditedMonitor, state: FormState): Html {
     </div>
     ${textField({
       name: 'tags',
-      label: 'Tags',
+      label: groupFieldLabels.tags,
       state,
       autocomplete: 'off',
       placeholder: 'shop, eu',
@@ -512,7 +517,7 @@ function groupFields({ choices }: EditedMonitor, state: FormState): Html {
     })}
     ${textArea({
       name: 'runbook',
-      label: 'Runbook',
+      label: groupFieldLabels.runbook,
       state,
       rows: 4,
       help: 'What to do when it is down. Shown first on its incidents. Markdown works.',
@@ -543,16 +548,19 @@ function others({ kind, monitor }: EditedMonitor, state: FormState): Part {
   `;
 }
 
-function channelsPart({ told, channels }: EditedMonitor, state: FormState): Html {
+/** Its line says who is notified. */
+function channelsFold({ told, channels }: EditedMonitor, state: FormState): Html {
   // A channel for all monitors is ticked whatever was sent: a disabled box sends nothing.
   const fixed = channels.filter((each) => each.chosen && !each.may_change).map(({ id }) => id);
   const form = formOf({ [channelsName]: [...state.form.values(channelsName), ...fixed] });
   return html`
-    <section class="card">
-      <div class="section-head">
-        <h2>Notifications</h2>
-        <a href="/alerts">All channels</a>
-      </div>
+    <details class="fold">
+      <summary>
+        ${icon('next')}
+        <span>Notifications</span>
+        <span id="would-be-told" class="fold-holds fold-set note" data-refreshed>${notificationInWords(told)}</span>
+      </summary>
+      <div class="fold-fields">
         ${
           channels.length > 0 &&
           choiceField({
@@ -573,8 +581,9 @@ function channelsPart({ told, channels }: EditedMonitor, state: FormState): Html
           })
         }
         ${hiddenField(channelsName, '')}
-        <p id="would-be-told" class="soft" data-refreshed>${notificationInWords(told)}</p>
-    </section>
+        <p class="links"><a href="/alerts">All channels</a></p>
+      </div>
+    </details>
   `;
 }
 

@@ -81,7 +81,7 @@ export function parentsFold(
         <span>Depends on</span>
         ${
           ticked.length > 0
-            ? html`<span class="tag">${ticked.length} set</span>`
+            ? html`<span class="fold-holds fold-set note">${ticked.length === 1 ? 'one other' : `${ticked.length} others`}</span>`
             : html`<span class="fold-holds note">Hold alerts while a gateway is down</span>`
         }
       </summary>

@@ -29,6 +29,8 @@ export type Widget = {
   readonly how?: string;
   /** What it shows while nothing is stored; the default is nothing, with the default beside it. */
   readonly unset?: 'initial' | 'locations';
+  /** A value in the summary of its fold. */
+  readonly said?: (value: string) => string;
 };
 
 /** The fields of one setting, by the part of their name after the setting's name. */
@@ -116,6 +118,7 @@ export function seconds(words: ReadonlyMap<string, string>): Widget {
     }, numberOr),
     isShort: true,
     unset: 'initial',
+    said: (value) => words.get(value) ?? `${value} s`,
   };
 }
 

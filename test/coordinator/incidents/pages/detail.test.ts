@@ -462,8 +462,7 @@ describe('notifications of an incident', () => {
       groups: [group],
     };
     const { id: channel } = await ask(createChannel, hook);
-    const told = (text: string): string =>
-      /<p id="would-be-told"[^>]*>([^<]*)/.exec(text)?.[1] ?? '';
+    const told = (text: string): string => /id="would-be-told"[^>]*>([^<]*)/.exec(text)?.[1] ?? '';
     const fresh = told(await web.text('/monitors/new', 'member'));
     expect(fresh).toMatch(
       /^#ops immediately; Pager after 5 min\. Not notified: ana@shop\.example \(cannot deliver: e-mail is not set up\)/,
