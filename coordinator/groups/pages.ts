@@ -18,6 +18,7 @@ import {
   textField,
 } from '../web/forms.ts';
 import { type Html, html, icon, joined, type Part, safeUrl } from '../web/html.ts';
+import { menuLink, moreActions } from '../web/menu.ts';
 import {
   forMembers,
   type MembersRequest,
@@ -226,14 +227,17 @@ function actionsOf({ id }: GroupDetail, { may }: MembersRequest): Html | null {
   return may(updateGroup)
     ? html`
       ${linkButton(`/groups/${id}/add`, 'Add monitors', { main: true, symbol: 'add' })}
-      ${
-        may(createMaintenanceWindow) &&
-        linkButton(`/maintenance/new?when=now&group=${id}`, 'Maintenance', {
-          symbol: 'maintenance',
-        })
-      }
-      ${linkButton(`/groups/${id}/edit`, 'Rename', { symbol: 'edit' })}
-      ${linkButton(`/groups/${id}/delete`, 'Delete', { symbol: 'delete', danger: true })}
+      ${moreActions(html`
+        ${
+          may(createMaintenanceWindow) &&
+          menuLink(`/maintenance/new?when=now&group=${id}`, 'Maintenance', {
+            symbol: 'maintenance',
+          })
+        }
+        ${menuLink(`/groups/${id}/edit`, 'Rename', { symbol: 'edit' })}
+        <hr>
+        ${menuLink(`/groups/${id}/delete`, 'Delete', { symbol: 'delete', danger: true })}
+      `)}
     `
     : null;
 }

@@ -277,7 +277,7 @@ function itemLink(item: Item, times: Times): Html {
   const state = states.find((each) => each === status) ?? 'unknown';
   return link(
     `/monitors/${id}`,
-    html`<span class="found-state state-${state}">${icon(state)}</span>`,
+    html`<span class="state-${state} found-state">${icon(state)}</span>`,
     name,
     html`<span class="unseen">${stateMark(state)}</span>${detail}`,
   );

@@ -25,6 +25,11 @@ export function menu({ id, words, name, className = 'button', body }: Menu): Htm
   `;
 }
 
+/** What is done to the thing of a page less often than what its buttons do. */
+export function moreActions(body: Part): Html {
+  return menu({ id: 'more-menu', words: icon('more'), name: 'More actions', body });
+}
+
 type Entry = {
   readonly symbol?: IconName;
   readonly count?: string | number;

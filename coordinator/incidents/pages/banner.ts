@@ -18,7 +18,7 @@ import type { listMembers } from '../../organisations/contract.ts';
 import { hiddenField } from '../../web/forms.ts';
 import { type Html, html, icon, type Part, safeUrl } from '../../web/html.ts';
 import { markdown } from '../../web/markdown.ts';
-import { menu, menuButton, menuTitle } from '../../web/menu.ts';
+import { menuButton, menuTitle, moreActions } from '../../web/menu.ts';
 import type { MembersRequest } from '../../web/page.ts';
 import { flapping, type Incident } from './timeline.ts';
 import { outage, outageOf } from './verdict.ts';
@@ -33,10 +33,10 @@ export function banner(about: About): Html {
     title: html`<h1>${sentence}</h1>`,
     why,
     more: html`
+      ${cause && causeOf(cause)}
       <p class="outage-facts"><span>${sinceOf(incident, request)}</span>${targetOf(monitor)}</p>
       ${flapping(flaps)}
       ${explained.held_because !== null && html`<p id="held">Held because ${explained.held_because} is down.</p>`}
-      ${cause && causeOf(cause)}
       ${actionsOf(about)}
       ${monitor.runbook !== null && runbookOf(monitor.runbook)}
     `,
@@ -163,11 +163,8 @@ function testNow({ monitor: { id, enabled, type }, request: { may } }: About): P
 
 function moreMenu({ incident, monitor, muted, members, request: { may } }: About): Html {
   const back = hiddenField('back', `/incidents/${incident.id}`);
-  return menu({
-    id: 'more-menu',
-    words: icon('more'),
-    name: 'More actions',
-    body: html`
+  return moreActions(
+    html`
       ${
         muted === null
           ? muteForm(monitor.id, back)
@@ -190,5 +187,5 @@ function moreMenu({ incident, monitor, muted, members, request: { may } }: About
         `
       }
     `,
-  });
+  );
 }

@@ -12,6 +12,7 @@ import { confirm } from '../../web/confirm.ts';
 import { heading, linkButton } from '../../web/elements.ts';
 import { refuseUnlessMay } from '../../web/forms.ts';
 import { type Html, html, icon, joined, type Part, safeUrl } from '../../web/html.ts';
+import { menuLink, moreActions } from '../../web/menu.ts';
 import {
   forMembers,
   type MembersRequest,
@@ -135,7 +136,7 @@ function actionsOf(
   return html`
     ${switching}
     ${linkButton(`/maintenance/${id}/edit`, 'Edit', { symbol: 'edit' })}
-    ${linkButton(`/maintenance/${id}/delete`, 'Delete', { symbol: 'delete', danger: true })}
+    ${moreActions(menuLink(`/maintenance/${id}/delete`, 'Delete', { symbol: 'delete', danger: true }))}
   `;
 }
 

@@ -30,7 +30,7 @@ import {
 } from '../../web/elements.ts';
 import { type Html, html, icon, type Part, query, safeUrl } from '../../web/html.ts';
 import { markdown } from '../../web/markdown.ts';
-import { menu, menuButton, menuLink } from '../../web/menu.ts';
+import { menuButton, menuLink, moreActions } from '../../web/menu.ts';
 import { forMembers, type MembersRequest, type PageAnswer, show } from '../../web/page.ts';
 import { number, stepTable } from '../../web/tables.ts';
 import { witnessLine } from '../../web/witnesses.ts';
@@ -357,11 +357,8 @@ function actionsOf(monitor: Monitor, { may }: MembersRequest): Html | null {
           ${enabled ? 'Pause' : 'Resume'}
         </button>
       </form>
-      ${menu({
-        id: 'more-menu',
-        words: icon('more'),
-        name: 'More actions',
-        body: html`
+      ${moreActions(
+        html`
           ${
             enabled &&
             type !== 'heartbeat' &&
@@ -386,7 +383,7 @@ function actionsOf(monitor: Monitor, { may }: MembersRequest): Html | null {
             `
           }
         `,
-      })}
+      )}
     `
     : null;
 }

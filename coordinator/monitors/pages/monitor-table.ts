@@ -191,7 +191,7 @@ function groupWords(
 ): Html {
   return html`
   <a href="${safeUrl(addressOf(view, { group: id }))}">${name}</a>
-  ${stateMark(stateOf(status))}
+  ${status !== 'up' && stateMark(stateOf(status))}
   <span class="softer">${failing > 0 ? `${failing} of ${monitors} failing` : monitors}</span>
 `;
 }

@@ -22,6 +22,7 @@ import {
 } from '../../web/forms.ts';
 import { type Html, html, icon, type Part } from '../../web/html.ts';
 import { mailMissingWords } from '../../web/layout.ts';
+import { menuLink, moreActions } from '../../web/menu.ts';
 import {
   forMembers,
   type MembersRequest,
@@ -135,7 +136,7 @@ function actionsOf(request: MembersRequest, channel: Channel): Html | null {
       `
     }
     ${linkButton(`/alerts/${id}/edit`, 'Edit', { symbol: 'edit' })}
-    ${linkButton(`/alerts/${id}/delete`, 'Delete', { symbol: 'delete', danger: true })}
+    ${moreActions(menuLink(`/alerts/${id}/delete`, 'Delete', { symbol: 'delete', danger: true }))}
   `;
 }
 

@@ -15,6 +15,7 @@ import {
   refuseUnlessMay,
 } from '../../web/forms.ts';
 import { type Html, html, type Part, safeUrl } from '../../web/html.ts';
+import { menuLink, moreActions } from '../../web/menu.ts';
 import {
   forMembers,
   type MembersRequest,
@@ -94,10 +95,12 @@ function editorPage(editing: Editing, document: string): PageAnswer {
             ${page.enabled && linkButton(`/status/${page.slug}`, 'View page', { symbol: 'see' })}
             ${
               request.may(deleteStatusPage) &&
-              linkButton(`/status-pages/${page.id}/delete`, 'Delete', {
-                symbol: 'delete',
-                danger: true,
-              })
+              moreActions(
+                menuLink(`/status-pages/${page.id}/delete`, 'Delete', {
+                  symbol: 'delete',
+                  danger: true,
+                }),
+              )
             }
           `,
         })}

@@ -18,6 +18,7 @@ import {
 } from '../../web/elements.ts';
 import { attempt, type FormState, formSummary, freshForm, textField } from '../../web/forms.ts';
 import { type Html, html, icon, type Part, query } from '../../web/html.ts';
+import { menuLink, moreActions } from '../../web/menu.ts';
 import {
   forMembers,
   type MembersRequest,
@@ -92,8 +93,11 @@ function actionsOf(request: MembersRequest, { id }: Webhook): Html | null {
         <button class="button">${icon('send')}Send a test</button>
       </form>
       ${linkButton(`/webhooks/${id}/edit`, 'Edit', { symbol: 'edit' })}
-      ${linkButton(`/webhooks/${id}/secret`, 'Replace secret', { symbol: 'tokens' })}
-      ${linkButton(`/webhooks/${id}/delete`, 'Delete', { symbol: 'delete', danger: true })}
+      ${moreActions(html`
+        ${menuLink(`/webhooks/${id}/secret`, 'Replace secret', { symbol: 'tokens' })}
+        <hr>
+        ${menuLink(`/webhooks/${id}/delete`, 'Delete', { symbol: 'delete', danger: true })}
+      `)}
     `
     : null;
 }
