@@ -36,6 +36,9 @@ export type TcpProxy = {
 };
 
 export type TcpProxyOptions = {
+  /** Where it listens, if not on loopback at a port of the system's choice. */
+  readonly host?: string;
+  readonly port?: number;
   readonly delayMs?: number;
   /** What the server says, changed on its way to the client. */
   readonly rewrite?: (data: Buffer) => Buffer;
@@ -146,14 +149,18 @@ export const createTcpProxy = async (
     carry(pair, from, to, (data) => hear(data, call));
     carry(pair, to, from, rewrite);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { host = '127.0.0.1' } = options;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port ?? 0, host, resolve);
+  });
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the relay has no port');
   const { port } = address;
 
   const through = (url: string): string => {
     const there = new URL(url.split(',')[0] ?? '');
-    there.hostname = '127.0.0.1';
+    there.hostname = host;
     there.port = String(port);
     return there.pathname === '/' && !url.endsWith('/')
       ? there.href.replace(/\/$/, '')

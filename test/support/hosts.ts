@@ -18,7 +18,7 @@ import { freePort } from './services.ts';
 
 export type Host = { readonly netns: string; readonly address: string };
 
-type Place = { readonly host: string; readonly port: number };
+type Onward = { readonly host: string; readonly port: number };
 
 /**
  * What a relay keeps to itself of either direction, from when it is told so; `kept`: whether
@@ -32,7 +32,11 @@ export type TwoHosts = {
   readonly here: string;
   readonly hosts: readonly [Host, Host];
   /** @returns the port at `here` behind which `to` answers, in TLS where a certificate is given. */
-  readonly relay: (to: Place | (() => Place), certificate?: Minted, gate?: Gate) => Promise<number>;
+  readonly relay: (
+    to: Onward | (() => Onward),
+    certificate?: Minted,
+    gate?: Gate,
+  ) => Promise<number>;
   /**
    * A web server at `here` that says ok, and 503 to whom it does not answer; `hits` tells how often
    * it was called.
@@ -53,21 +57,22 @@ const nets = {
 } as const;
 type Net = keyof typeof nets;
 
-const hostsIn = (net: Net): readonly [Host, Host] => [
-  { netns: `${name}a`, address: `${nets[net]}.2` },
-  { netns: `${name}b`, address: `${nets[net]}.3` },
-];
+const hostIn = (net: Net, nth: number): Host => ({
+  netns: `${name}${'abcdefgh'.charAt(nth)}`,
+  address: `${nets[net]}.${nth + 2}`,
+});
+const hostsIn = (net: Net): readonly [Host, Host] => [hostIn(net, 0), hostIn(net, 1)];
 
-const remove = (): void => {
-  for (const { netns } of hostsIn('private')) ip('netns', 'del', netns);
+const remove = (hosts: readonly Host[] = hostsIn('private')): void => {
+  for (const { netns } of hosts) ip('netns', 'del', netns);
   ip('link', 'del', name);
 };
 
-const make = (net: Net): boolean =>
+const make = (net: Net, hosts: readonly Host[] = hostsIn(net)): boolean =>
   ip('link', 'add', name, 'type', 'bridge') &&
   ip('addr', 'add', `${nets[net]}.1/24`, 'dev', name) &&
   ip('link', 'set', name, 'up') &&
-  hostsIn(net).every(
+  hosts.every(
     ({ netns, address }) =>
       ip('netns', 'add', netns) &&
       ip('link', 'add', `${netns}0`, 'type', 'veth', 'peer', 'name', `${netns}1`) &&
@@ -178,6 +183,40 @@ export const makeTwoHosts = async (
         await rm(`/etc/netns/${netns}`, { recursive: true, force: true });
     },
   };
+};
+
+/** A host with an address of this machine that it alone uses, and that its names are asked of. */
+export type Place = Host & { readonly way: string };
+
+export type Places = {
+  readonly here: string;
+  readonly places: readonly Place[];
+  readonly close: () => Promise<void>;
+};
+
+/** Up to eight hosts, each on a way of its own to this machine. */
+export const makePlaces = async (count: number): Promise<Places> => {
+  const places = Array.from({ length: count }, (_, nth) => ({
+    ...hostIn('private', nth),
+    way: `${nets.private}.${101 + nth}`,
+  }));
+  const close = async (): Promise<void> => {
+    remove(places);
+    for (const { netns } of places)
+      await rm(`/etc/netns/${netns}`, { recursive: true, force: true });
+  };
+  const isMade =
+    make('private', places) &&
+    places.every(({ way }) => ip('addr', 'add', `${way}/24`, 'dev', name));
+  if (!isMade) {
+    await close();
+    throw new Error('hosts of their own need ip netns and a bridge (root, on Linux)');
+  }
+  for (const { netns, way } of places) {
+    await mkdir(`/etc/netns/${netns}`, { recursive: true });
+    await writeFile(`/etc/netns/${netns}/resolv.conf`, `nameserver ${way}\n`);
+  }
+  return { here: `${nets.private}.1`, places, close };
 };
 
 /** For test files: a disk so small that a test can fill it. */

@@ -16,7 +16,7 @@ export type Gatus = {
 };
 
 /** The newest that the module proxy gives. */
-const version = 'v5.0.0';
+export const gatusVersion = 'v5.0.0';
 
 export async function startGatus(
   folder: string,
@@ -32,7 +32,7 @@ export async function startGatus(
     readonly authority: string;
   },
 ): Promise<Gatus | undefined> {
-  const program = find('gatus') ?? (await build(folder));
+  const program = await gatusProgram(folder);
   if (program === undefined) return undefined;
   const config = join(folder, 'gatus.yaml');
   await writeFile(
@@ -58,6 +58,11 @@ export async function startGatus(
   return { pid, cpuMs: () => cpuOf(pid), close: () => stop(child) };
 }
 
+/** Its file; undefined where it is neither on this machine nor can be built. */
+export async function gatusProgram(folder: string): Promise<string | undefined> {
+  return find('gatus') ?? (await build(folder));
+}
+
 async function build(folder: string): Promise<string | undefined> {
   const go = find('go');
   if (go === undefined) return undefined;
@@ -65,7 +70,7 @@ async function build(folder: string): Promise<string | undefined> {
   await mkdir(source);
   await writeFile(
     join(source, 'go.mod'),
-    `module bench\ngo 1.22\nrequire github.com/TwiN/gatus/v5 ${version}\n`,
+    `module bench\ngo 1.22\nrequire github.com/TwiN/gatus/v5 ${gatusVersion}\n`,
   );
   const program = join(folder, 'gatus-program');
   await promisify(execFile)(go, ['build', '-o', program, 'github.com/TwiN/gatus/v5'], {
