@@ -1,0 +1,24 @@
+import { startChildProgram } from '../../support/processes.ts';
+import type { Lab } from './types.ts';
+import { peersPlace } from './types.ts';
+
+/** A program of a peer at its place; settles when it answers there. @returns its end. */
+export async function startPeer(
+  { world, authority }: Lab,
+  command: readonly string[],
+  port: number,
+  path: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<() => Promise<void>> {
+  const place = world.places[peersPlace];
+  if (!place) throw new Error('there is no place');
+  const program = await startChildProgram(
+    ['ip', 'netns', 'exec', place.netns, ...command],
+    { SSL_CERT_FILE: authority, NODE_EXTRA_CA_CERTS: authority, ...environment },
+    async () => (await fetch(`http://${place.address}:${port}${path}`)).ok,
+  );
+  return async () => {
+    program.signal('SIGKILL');
+    await program.exited;
+  };
+}
