@@ -154,7 +154,7 @@ export const seedStores = async ({ sql }: Pick<TestWeb, 'sql'>, now: number): Pr
     id: organisation,
     name: 'Corner stores',
     plan: 'self_hosted',
-    time_zone: 'Europe/Lisbon',
+    time_zone: 'UTC',
   });
   const stores = ['Lisbon', 'Porto', 'Coimbra', 'Faro', 'Braga', 'Online shop'].map((name) => ({
     id: newId(),
