@@ -23,7 +23,6 @@ import {
   heading,
   linkButton,
   msText,
-  notice,
   percentFigure,
   stateMark,
   states,
@@ -215,15 +214,18 @@ async function answer(request: MembersRequest): Promise<PageAnswer> {
         })}
         ${mutedLine(monitor, status, request)}
         ${unknownKeysNotice(monitor)}
-        ${status.warnings.map((warning) =>
-          notice(
-            'verifying',
-            warning.text,
-            html`
-              Since ${times.whole(warning.since)}. A warning does not count as downtime.${' '}
+        ${status.warnings.map(
+          (warning) => html`
+            <section class="card row outage-row state-verifying">
+              <div>
+                <h2>${icon('verifying')}${warning.text}</h2>
+                <p class="soft">
+                  Since ${times.whole(warning.since)}. A warning does not count as downtime.
+                </p>
+              </div>
               ${leavingOut(monitor, warning, request)}
-            `,
-          ),
+            </section>
+          `,
         )}
         ${changedMeaning(monitor)}
         ${open === null ? sidesPart(status) : outageRow(open)}
