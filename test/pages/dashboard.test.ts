@@ -229,9 +229,10 @@ describeInBrowser('the dashboard', (browser) => {
     const focused = () => page.evaluate('document.activeElement.textContent');
     await page.keyboard.press('j');
     expect(await focused()).toBe('Checkout');
-    for (const _ of ['Search API', 'Invoices', 'Nightly backup']) await page.keyboard.press('j');
-    expect(await focused()).toBe('Nightly backup');
-    const box = page.getByRole('checkbox', { name: 'Select Nightly backup' });
+    // Past those of a closed group.
+    for (const _ of ['Search API', 'Auth', 'Builds']) await page.keyboard.press('j');
+    expect(await focused()).toBe('Builds');
+    const box = page.getByRole('checkbox', { name: 'Select Builds' });
     await page.keyboard.press('x');
     expect(await box.isChecked()).toBe(true);
     await page.keyboard.press('x');
@@ -260,7 +261,7 @@ describeInBrowser('the dashboard', (browser) => {
       ...['Europe', 'N. America', 'Asia'],
       'Asia',
     ]);
-    expect(await heights('#monitor-rows .monitor')).toEqual(new Set([64]));
+    expect(await heights('#monitor-rows .monitor:visible')).toEqual(new Set([64]));
     expect([...(await heights('.filters > .chips ul'))].every((height) => height < 50)).toBe(true);
     const shown = page.getByRole('link', { name: 'New monitor' }).filter({ visible: true });
     expect(await shown.count()).toBe(1);
@@ -269,6 +270,27 @@ describeInBrowser('the dashboard', (browser) => {
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });
+
+  for (const scripts of [true, false])
+    test(`${scripts ? 'with' : 'without'} scripts: a group in which nothing needs a look is closed, and is opened by its name`, async () => {
+      const tab = await open('/', { scripts });
+      const { page } = tab;
+      const isShown = (name: string) => page.getByRole('link', { name, exact: true }).isVisible();
+      const closed = page.locator('.group-row details:not([open])');
+      expect(await closed.count()).toBe(1);
+      expect(await closed.innerText()).toMatch(/^Jobs\s+2$/);
+      expect([await isShown('Invoices'), await isShown('Auth')]).toEqual([false, true]);
+      await page.locator('.group-row summary', { hasText: 'Jobs' }).click();
+      expect(await isShown('Invoices')).toBe(true);
+      // What the reader opened stays so when the page is refreshed.
+      if (scripts) {
+        await web.sql`update monitors set name = 'Bills' where id = ${demo.idOf('Invoices')}`;
+        await expect.poll(() => isShown('Bills')).toBe(true);
+        await web.sql`update monitors set name = 'Invoices' where id = ${demo.idOf('Invoices')}`;
+      }
+      expect(tab.complaints).toEqual([]);
+      await tab.close();
+    });
 
   test('acknowledges from the list of what fails', async () => {
     const tab = await open('/', {}, 'member');

@@ -29,10 +29,10 @@ export function monitorTable(request: MembersRequest, dashboard: Dashboard, view
   const shown: Shown = { request, dashboard, view, mayChange };
   const table = html`
     <div class="table-card">
-      <table class="monitors">
+      <table class="monitors" id="monitor-rows">
         <caption class="unseen">Monitors</caption>
         ${head(shown)}
-        <tbody id="monitor-rows" data-keep-order>${rowsOf(shown)}</tbody>
+        ${bodies(shown)}
       </table>
     </div>
   `;
@@ -162,38 +162,46 @@ function head({ view, mayChange }: Shown): Html {
   `;
 }
 
-/** Inserts a heading where the group changes. */
-function rowsOf(shown: Shown): readonly Html[] {
+/** One for each group, where the list is in their order. */
+function bodies(shown: Shown): Part {
   const { dashboard, view, mayChange } = shown;
   if (view.sort !== 'group' || isNarrowed(view) || dashboard.groups.length === 0)
-    return dashboard.items.map((row) => rowOf(row, shown));
-  let current: string | null | undefined;
-  return dashboard.items.flatMap((row) => {
-    if (row.group === current) return [rowOf(row, shown)];
-    current = row.group;
-    const group = dashboard.groups.find(({ id }) => id === row.group);
-    return [
-      html`
-        <tr class="group-row" id="group-${group?.id ?? 'none'}">
+    return html`<tbody id="rows" data-keep-order>${dashboard.items.map((row) => rowOf(row, shown))}</tbody>`;
+  return [...Map.groupBy(dashboard.items, ({ group }) => group)].map(([id, rows]) => {
+    const group = dashboard.groups.find((each) => each.id === id);
+    return html`
+      <tbody id="rows-${id ?? 'none'}" data-keep-order>
+        <tr class="group-row" id="group-${id ?? 'none'}">
           <th scope="colgroup" colspan="${columns.length + (mayChange ? 3 : 2)}">
-            ${group === undefined ? html`<span class="softer">No group</span>` : groupWords(group, view)}
+            ${group === undefined ? html`<span class="softer">No group</span>` : groupFold(group, rows, dashboard)}
           </th>
         </tr>
-      `,
-      rowOf(row, shown),
-    ];
+        ${rows.map((row) => rowOf(row, shown))}
+      </tbody>
+    `;
   });
 }
 
-function groupWords(
-  { id, name, status, monitors, failing }: Dashboard['groups'][number],
-  view: View,
+/** A shorter list is seen at once. */
+const longList = 20;
+
+/** Of a long list, groups are closed in which nothing needs a look. */
+function groupFold(
+  { name, status, monitors, failing }: Dashboard['groups'][number],
+  rows: readonly Row[],
+  { items }: Dashboard,
 ): Html {
+  const isWell = status === 'up' && rows.every(({ warnings }) => warnings.length === 0);
+  const isOpen = !isWell || items.length <= longList;
   return html`
-  <a href="${safeUrl(addressOf(view, { group: id }))}">${name}</a>
-  ${status !== 'up' && stateMark(stateOf(status))}
-  <span class="softer">${failing > 0 ? `${failing} of ${monitors} failing` : monitors}</span>
-`;
+    <details class="group"${isOpen && html` open`}>
+      <summary>
+        ${name}
+        ${status !== 'up' && stateMark(stateOf(status))}
+        <span class="softer">${failing > 0 ? `${failing} of ${monitors} failing` : monitors}</span>
+      </summary>
+    </details>
+  `;
 }
 
 function rowOf(row: Row, shown: Shown): Html {

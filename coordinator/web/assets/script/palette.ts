@@ -9,7 +9,9 @@ const isTyping = (target: EventTarget | null): boolean =>
     target.matches('input:not([type=checkbox], [type=radio]), textarea, select'));
 
 const row = (step: number): void => {
-  const rows = [...document.querySelectorAll<HTMLElement>('main [data-row]')];
+  const rows = [...document.querySelectorAll<HTMLElement>('main [data-row]')].filter((each) =>
+    each.checkVisibility(),
+  );
   const at = rows.findIndex((each) => each.contains(document.activeElement));
   const next = rows[at === -1 ? (step > 0 ? 0 : rows.length - 1) : at + step];
   (next?.querySelector('a') ?? next)?.focus();
