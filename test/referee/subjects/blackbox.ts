@@ -88,13 +88,7 @@ export const openBlackbox: Open = async (lab) => {
         })),
       });
       const begin = (program: Program, args: readonly string[], port: number) =>
-        startPeer(
-          lab,
-          [...sharing(program), program.file, ...args],
-          port,
-          '/-/healthy',
-          program.env,
-        );
+        startPeer(lab, [...sharing(program), program.file, ...args], port, isHealthy, program.env);
       const ends = [
         await begin(
           exporter,
@@ -152,6 +146,10 @@ function dnsModule(target: Watched & { readonly by: 'dns' }, timeoutMs: number) 
       validate_answer_rrs: { fail_if_none_matches_regexp: [`.*\\t${target.expected}$`] },
     },
   };
+}
+
+async function isHealthy(url: string): Promise<boolean> {
+  return (await fetch(`${url}/-/healthy`)).ok;
 }
 
 /**

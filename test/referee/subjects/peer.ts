@@ -2,12 +2,12 @@ import { startChildProgram } from '../../support/processes.ts';
 import type { Lab } from './types.ts';
 import { peersPlace } from './types.ts';
 
-/** A program of a peer at its place; settles when it answers there. @returns its end. */
+/** A program of a peer at its place; settles when it is up. @returns its end. */
 export async function startPeer(
   { world, authority }: Lab,
   command: readonly string[],
   port: number,
-  path: string,
+  isUp: (url: string) => Promise<boolean>,
   environment: Readonly<Record<string, string>> = {},
 ): Promise<() => Promise<void>> {
   const place = world.places[peersPlace];
@@ -15,7 +15,7 @@ export async function startPeer(
   const program = await startChildProgram(
     ['ip', 'netns', 'exec', place.netns, ...command],
     { SSL_CERT_FILE: authority, NODE_EXTRA_CA_CERTS: authority, ...environment },
-    async () => (await fetch(`http://${place.address}:${port}${path}`)).ok,
+    () => isUp(`http://${place.address}:${port}`),
   );
   return async () => {
     program.signal('SIGKILL');
