@@ -1,6 +1,6 @@
 /**
- * The Markdown that the documentation is written in: headings, paragraphs, lists, tables and fenced
- * code; in text code, strong, emphasis, links and, in a table, line breaks. Anything else is a fault
+ * The Markdown that the documentation is written in: headings, paragraphs, lists, tables, fenced
+ * code and, alone in a line, pictures of the folder; in text code, strong, emphasis, links and, in a table, line breaks. Anything else is a fault
  * of the page, and is refused with its line.
  */
 
@@ -19,6 +19,7 @@ export type Block =
     }
   | { readonly is: 'paragraph'; readonly words: readonly Inline[] }
   | { readonly is: 'code'; readonly language: string; readonly text: string }
+  | { readonly is: 'picture'; readonly name: string; readonly says: string }
   | {
       readonly is: 'list';
       readonly ordered: boolean;
@@ -63,6 +64,7 @@ function fault(what: string, line: string): Error {
 
 const fence = /^```(\w*)$/;
 const heading = /^(#{1,3}) (.+)$/;
+const picture = /^!\[([^\]]+)\]\(([\w-]+)\.svg\)$/;
 const item = /^(- |\d+\. )(?=\S)/;
 /** Marks of Markdown that no page uses. */
 const unknown = /^(?:>|[*+] |={2,}|~{3,}|#{4,}|-{2,}|!\[|<| |\t|\[[^\]]*\]:)/;
@@ -88,6 +90,9 @@ function blockAt(lines: readonly string[], at: number): Taken {
   if (fence.test(line)) return codeAt(lines, at);
   if (item.test(line)) return listAt(lines, at);
   if (line.startsWith('|')) return tableAt(lines, at);
+  const [, says, name] = picture.exec(line) ?? [];
+  if (says !== undefined && name !== undefined)
+    return { block: { is: 'picture', name, says }, next: at + 1 };
   const [, marks, title] = heading.exec(line) ?? [];
   if (marks !== undefined && title !== undefined) {
     const words = inlineOf(title);

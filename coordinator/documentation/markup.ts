@@ -26,6 +26,8 @@ function blockMarkup(block: Block, baseUrl: string): Html {
       return html`<p>${wordsMarkup(block.words, baseUrl)}</p>`;
     case 'code':
       return codeMarkup(block.language, block.text.replaceAll(placeholder, baseUrl));
+    case 'picture':
+      return html`<img src="${safeUrl(`/docs/${block.name}.svg`)}" alt="${block.says}">`;
     case 'list': {
       const items = block.items.map((item) => html`<li>${itemMarkup(item, baseUrl)}</li>`);
       return block.ordered ? html`<ol>${items}</ol>` : html`<ul>${items}</ul>`;

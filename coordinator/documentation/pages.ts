@@ -6,7 +6,7 @@ import { forAnyone, type PageAnswer, type Sent, seeOther, send, show } from '../
 import { indexName, readContents } from './contents.ts';
 import { plainOf, readMarkdown } from './markdown.ts';
 import { markupOf, wordsMarkup } from './markup.ts';
-import { pageNames, pageText } from './page-files.ts';
+import { pageNames, pageText, pictureNames, pictureText } from './page-files.ts';
 
 /** The documentation for people and for programs: the pages of docs/, as HTML and as they are. */
 
@@ -21,6 +21,9 @@ export const one = forAnyone.get('/docs/:name', ({ path: { name = '' }, with: { 
   const known = pageNames();
   if (source !== undefined && known.includes(source))
     return textOf('text/markdown; charset=utf-8', pageText(source));
+  const [, picture] = /^([\w-]+)\.svg$/.exec(name) ?? [];
+  if (picture !== undefined && pictureNames().includes(picture))
+    return textOf('image/svg+xml', pictureText(picture));
   return known.includes(name) ? documentationPage(name, baseUrl()) : notFoundAnswer;
 });
 

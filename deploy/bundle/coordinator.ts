@@ -11,7 +11,12 @@ import {
   withoutOtherLanguages,
 } from '../../coordinator/api/bundles.ts';
 import { migrationNames, migrationText } from '../../coordinator/database/migration-files.ts';
-import { pageNames, pageText } from '../../coordinator/documentation/page-files.ts';
+import {
+  pageNames,
+  pageText,
+  pictureNames,
+  pictureText,
+} from '../../coordinator/documentation/page-files.ts';
 import { styleText } from '../../coordinator/status-pages/public/style.ts';
 import { builtFiles, fileBytes, plainNames } from '../../coordinator/web/asset-files.ts';
 import { font } from '../../coordinator/web/assets.ts';
@@ -120,6 +125,7 @@ async function inPlaces(): Promise<ReadonlyMap<string, string>> {
     migrationNames().map((name) => [name, migrationText(name)]),
   );
   const pages = Object.fromEntries(pageNames().map((name) => [name, pageText(name)]));
+  const pictures = Object.fromEntries(pictureNames().map((name) => [name, pictureText(name)]));
   const built = (await builtFiles(font)).map(([name, bytes]) => [name, base64(bytes)] as const);
   const files = Object.fromEntries(plainNames().map((file) => [file, base64(fileBytes(file))]));
   const downloads: Record<string, string> = {};
@@ -136,7 +142,10 @@ async function inPlaces(): Promise<ReadonlyMap<string, string>> {
       'coordinator/documentation/page-files.ts',
       `const pages = ${JSON.stringify(pages)};
        export const pageNames = () => Object.keys(pages);
-       export const pageText = (name) => pages[name];`,
+       export const pageText = (name) => pages[name];
+       const pictures = ${JSON.stringify(pictures)};
+       export const pictureNames = () => Object.keys(pictures);
+       export const pictureText = (name) => pictures[name];`,
     ],
     [
       'coordinator/status-pages/public/style.ts',

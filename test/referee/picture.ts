@@ -19,7 +19,7 @@ export function picture(rows: readonly Row[]): string {
   const top = 48;
   const height = top + scenarios.length * rowHeight + 28;
   const x = (value: number): number =>
-    round(left + (Math.min(value, seconds) / seconds) * (width - left - 40));
+    round(left + (Math.min(value, seconds) / seconds) * (width - left - 72));
   const colour = (subject: string): string => colours[subjects.indexOf(subject)] ?? '#334155';
   const legend = subjects.map((subject, nth) => {
     const at = left + nth * 110;
@@ -76,7 +76,7 @@ export function picture(rows: readonly Row[]): string {
       ...(missed === 0
         ? []
         : [
-            `<text x="${width - 8}" y="${y + 4}" text-anchor="end" fill="${stroke}">✕ ${missed}</text>`,
+            `<text x="${width - 8}" y="${y + 4}" text-anchor="end" fill="${stroke}">${missed} missed</text>`,
           ]),
     ];
   }

@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { pageNames, pageText } from '../../../coordinator/documentation/page-files.ts';
+import {
+  pageNames,
+  pageText,
+  pictureNames,
+  pictureText,
+} from '../../../coordinator/documentation/page-files.ts';
 import { startWeb, type TestWeb } from '../../support/web.ts';
 
 /** The documentation as a coordinator serves it. */
@@ -58,6 +63,17 @@ describe('as HTML', () => {
   test('a reader who signed in gets the same', async () => {
     const cookie = await web.cookieOf(web.house.owner);
     expect((await get('/docs/start', { cookie })).status).toBe(200);
+  });
+
+  test('pictures are there, and pages show them', async () => {
+    expect(pictureNames()).toContain('referee');
+    for (const name of pictureNames()) {
+      const answer = await get(`/docs/${name}.svg`);
+      expect(answer.headers.get('content-type')).toBe('image/svg+xml');
+      expect(await answer.text()).toBe(pictureText(name));
+    }
+    expect(await textOf('/docs/referee')).toContain('<img src="/docs/referee.svg" alt="');
+    expect((await get('/docs/nothing.svg')).status).toBe(404);
   });
 
   test.each(['/docs/nothing', '/docs/nothing.md', '/docs/..%2fREADME.md', '/docs/start.md.md'])(

@@ -9,7 +9,11 @@ import {
   plainOf,
   readMarkdown,
 } from '../../../coordinator/documentation/markdown.ts';
-import { pageNames, pageText } from '../../../coordinator/documentation/page-files.ts';
+import {
+  pageNames,
+  pageText,
+  pictureNames,
+} from '../../../coordinator/documentation/page-files.ts';
 import { understand } from '../../../coordinator/operator/command-line.ts';
 import { commands as operatorCommands } from '../../../coordinator/operator/commands.ts';
 import { projectFolder } from '../../../deploy/node/places.mjs';
@@ -69,6 +73,13 @@ test('the index lists every page once, by its title', () => {
   }
 });
 
+test('every picture is shown by a page, and is there', () => {
+  const shown = names.flatMap((name) =>
+    readMarkdown(pageText(name)).flatMap((block) => (block.is === 'picture' ? block.name : [])),
+  );
+  expect(shown.toSorted()).toEqual(pictureNames());
+});
+
 test('README fits on few screens', () => {
   const lines = readFileSync(join(projectFolder, 'README.md'), 'utf8').trimEnd().split('\n');
   expect(lines.length).toBeLessThanOrEqual(90);
@@ -112,6 +123,13 @@ describe('Markdown', () => {
           [{ is: 'paragraph', words: words('two') }],
         ],
       },
+    ]);
+  });
+
+  test('has pictures alone in a line', () => {
+    expect(readMarkdown('a text\n\n![What it shows](name-of-it.svg)')).toEqual([
+      { is: 'paragraph', words: [{ is: 'text', text: 'a text' }] },
+      { is: 'picture', name: 'name-of-it', says: 'What it shows' },
     ]);
   });
 
