@@ -62,13 +62,13 @@ func TestAChangeKeepsWhatTheServiceChose(t *testing.T) {
 func TestWhatIsLeftOutIsTakenAway(t *testing.T) {
 	monitor := specOf(t, "monitor")
 	before := configOf(t, monitor, map[string]string{"type": `"https"`, "https": `{"method":"HEAD"}`, "group": `"g"`,
-		"external_id": `"e"`, "tags": `["a"]`, "enabled": "false"})
+		"external_id": `"e"`, "tags": `["a"]`, "enabled": "false", "depends_on_monitors": `["m"]`, "depends_on_groups": `["g"]`})
 	plan, _, err := planned(monitor, configOf(t, monitor, map[string]string{"https": `{}`}), before)
 	if err != nil {
 		t.Fatal(err)
 	}
 	body, err := changeBody(monitor, plan, before)
-	want := `{"affects_group_status":true,"config":{},"enabled":true,"external_id":"","tags":[],"ungroup":true}`
+	want := `{"affects_group_status":true,"config":{},"depends_on_groups":[],"depends_on_monitors":[],"enabled":true,"external_id":"","tags":[],"ungroup":true}`
 	if got := quoted(map[string]any(body)); err != nil || got != want {
 		t.Errorf("%s is sent instead of %s: %v", got, want, err)
 	}
