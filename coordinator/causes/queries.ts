@@ -66,11 +66,12 @@ export async function failingMonitors(
     join monitors m on m.id = i.monitor_id
     where m.type <> 'heartbeat' order by i.key`;
   if (rows.length === 0) return [];
-  // By itself: a plan from when there was little evidence would read all of it for each outage.
+  // By itself: a plan from when there was little evidence would read all of it for each outage. A side
+  // whose coordinator was killed before it could keep what it saw says nothing.
   const seen = await sql<{ incident_id: string; seen: unknown }[]>`
     select e.incident_id, ${seenColumns(sql)} as seen from incident_evidence e
     where e.incident_id = any(${rows.map(({ incident }) => incident)}::uuid[])
-      and e.part in ('seen', 'confirmed') order by e.part desc`;
+      and e.part in ('seen', 'confirmed') and e.evidence is not null order by e.part desc`;
   const ofEach = Map.groupBy(seen, ({ incident_id }) => incident_id);
   return rows.map((row) => ({
     ...row,

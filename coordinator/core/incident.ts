@@ -274,7 +274,7 @@ export function confirm(
     ...(by?.failure &&
     draft.state.watched.kind !== 'heartbeat' &&
     by.at >= seenLastAt(draft, incident)
-      ? told(by.failure)
+      ? told(by.failure, incident)
       : {}),
     confirmed_at: Math.max(at, incident.started_at),
     confirmed: by?.from ?? null,
@@ -305,9 +305,16 @@ function seenLastAt({ state }: Draft, { seen, started_at }: Incident): number {
   return view?.ok === false ? view.at : started_at;
 }
 
-/** Rule 10: what is told is the cause of the newest failure. */
-function told({ cause }: Failure): Partial<Pick<Incident, 'cause' | 'layer'>> {
-  return cause === null ? {} : { cause, layer: layerOf(cause) };
+/**
+ * Rule 10: what is told is the cause of the newest failure. Of one that was read back from the stored
+ * checks only the class is left: another one of this class says more.
+ */
+function told(
+  { cause, evidence }: Failure,
+  known: Pick<Incident, 'cause'>,
+): Partial<Pick<Incident, 'cause' | 'layer'>> {
+  if (cause === null || (evidence === null && cause.class === known.cause?.class)) return {};
+  return { cause, layer: layerOf(cause) };
 }
 
 /**

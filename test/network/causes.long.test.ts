@@ -6,7 +6,7 @@ import { mint, mintAuthority } from '../support/certificates.ts';
 import { eventually } from '../support/eventually.ts';
 import { seenFrom } from '../support/monitors.ts';
 import { answerTo, startResolver } from '../support/name-servers.ts';
-import { createNetwork, type Network } from '../support/network.ts';
+import { type CoordinatorProcess, createNetwork, type Network } from '../support/network.ts';
 import { openReceiver, type Receiver } from '../support/receivers.ts';
 import {
   type PlainAnswer,
@@ -18,7 +18,7 @@ import {
 /**
  * Rules 48 to 51 with two coordinators, three continents and a private place, real in every part:
  * thirty monitors of each thing that they share, each made to fail within the same minutes, while as
- * many others pass.
+ * many others pass. Once all coordinators are killed while it is being found.
  */
 describe('one cause', () => {
   const many = 30;
@@ -26,6 +26,7 @@ describe('one cause', () => {
   const trusted = getCACertificates('default');
   let network: Network;
   let receiver: Receiver;
+  let coordinators: CoordinatorProcess[];
   const open: Target[] = [];
 
   const listen = async (options: TargetOptions): Promise<Target> => {
@@ -61,6 +62,11 @@ describe('one cause', () => {
     select c.kind, c.value, array(select i.monitor_id from cause_members n
       join incidents i on i.id = n.incident_id where n.cause_id = c.id) as members
     from causes c where c.ended_at is null order by c.key`;
+  const confirmedOf = async (monitors: readonly string[]): Promise<number> => {
+    const confirmed = await network.sql`
+      select from incidents where monitor_id = any(${monitors}::uuid[]) and confirmed_at is not null`;
+    return confirmed.length;
+  };
   /** The first sentence of each message; below it stands what else is down. */
   const heard = () =>
     receiver.got.map(({ body }) => /"fallback":"([^"]*)"/.exec(body.toString())?.[1] ?? '');
@@ -84,11 +90,17 @@ describe('one cause', () => {
     return found.map(({ kind, value }) => (kind === 'place' ? 'Office' : value.slice(0, 23)));
   };
 
+  const startCoordinators = async () => {
+    coordinators = [
+      await network.startCoordinatorProcess(),
+      await network.startCoordinatorProcess(),
+    ];
+  };
+
   beforeAll(async () => {
     setDefaultCACertificates([...trusted, authority.certificate]);
     network = await createNetwork();
-    await network.startCoordinator();
-    await network.startCoordinator();
+    await startCoordinators();
     await network.addProbes('Europe', 'Asia', 'North America');
     receiver = await openReceiver();
     await network.sql`
@@ -147,6 +159,9 @@ describe('one cause', () => {
       })),
       ...(await breaking({ server: behind }, async () => {
         for (const edge of edges) edge.answer(by('edge', 503));
+        await eventually(async () => (await confirmedOf(behind)) >= 3, 30_000, 20);
+        for (const coordinator of coordinators) coordinator.signal('SIGKILL');
+        await startCoordinators();
       })),
       // Two that have nothing to do with each other.
       ...(await breaking({ certificate: certified, place: inside }, () =>

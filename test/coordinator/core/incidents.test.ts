@@ -71,6 +71,15 @@ describe('decide incidents', () => {
       expect(told.effects('evidence').map(({ row }) => row.part)).toEqual(['seen', 'confirmed']);
     });
 
+    test('rule 10: a failure that was read back without its details does not take them from what is told', () => {
+      const monitor = story(['Europe', 'Asia']);
+      const unavailable = { class: 'unexpected_status', params: { status: 503 } } as const;
+      monitor.fail('Europe', 10, { cause: unavailable });
+      const readBack = { cause: { ...unavailable, params: {} }, evidence: null, handed_over: true };
+      monitor.fail('Asia', 11, readBack);
+      expect(monitor.incidents()).toMatchObject([{ confirmed_at: at(11), cause: unavailable }]);
+    });
+
     test('rule 10: a second probe of the same continent never confirms', () => {
       const told = story(['Europe', 'Asia']);
       told.fail('Europe', 10);

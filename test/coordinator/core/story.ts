@@ -50,7 +50,14 @@ export const rosterOf = (
 type Extra = Partial<
   Pick<
     SeenResult,
-    'look' | 'config_version' | 'handed_over' | 'quarantined' | 'cause' | 'warnings' | 'others'
+    | 'look'
+    | 'config_version'
+    | 'handed_over'
+    | 'quarantined'
+    | 'cause'
+    | 'evidence'
+    | 'warnings'
+    | 'others'
   >
 > & {
   probe?: string;
