@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { createNetwork, type Network } from '../../support/network.ts';
 import { things } from './things.ts';
 import {
@@ -42,6 +43,7 @@ export const lists = [
 
 export const startService = async (): Promise<Service> => {
   const toolchain = buildProvider();
+  installPing();
   const network = await createNetwork();
   const { owner } = network.house;
   await network.sql`update users set email_verified_at = now() where id = ${owner.user}`;
@@ -82,3 +84,12 @@ export const startService = async (): Promise<Service> => {
     },
   };
 };
+
+/**
+ * Without it no probe could check what is pinged, and the service refuses such a monitor. Probes look
+ * for it where the system has its programs, and nowhere else.
+ */
+function installPing(): void {
+  if (process.getuid?.() !== 0) return;
+  execFileSync('apt-get', ['install', '--yes', '--quiet', 'iputils-ping'], { stdio: 'ignore' });
+}

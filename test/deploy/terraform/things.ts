@@ -42,6 +42,7 @@ const instead: Partial<Record<Kind, object>> = {
     method: 'POST',
     headers: { Accept: 'application/json', 'X-Api-Key': 'k-9' },
     body_not_contains: ['Fatal error'],
+    body_not_matches: ['(?i)\\bexception\\b'],
     json: [
       { path: '$.status', equals: 'ok' },
       { path: '$.count', equals: '3' },
