@@ -570,7 +570,10 @@ function takeChannelsWithSteps(
     for no key update of c skip locked`;
 }
 
-/** Due steps of these channels, oldest first, with everything that a message says about them. */
+/**
+ * Due steps of these channels, oldest first, with everything that a message says about them. What a
+ * monitor was told of before is read first (`offset 0`): it is little, and a cause has thousands.
+ */
 function waitingSteps(
   sql: Queryable,
   channels: readonly string[],
@@ -582,10 +585,11 @@ function waitingSteps(
       s.due_at, s.look_at, s.created_at, s.flapping,
       s.holds -> -1 ->> 0 as held_by,
       s.first_told_at is not null or exists (
-        select from alert_steps p join cause_members t on t.incident_id = p.incident_id
-          join cause_members n on n.cause_id = t.cause_id and n.incident_id = s.incident_id
-        where p.monitor_id = s.monitor_id and p.channel_id = s.channel_id and p.event = 'down'
-          and p.state = 'told' and p.incident_id <> s.incident_id) as was_told,
+        select from (select incident_id from alert_steps p
+            where p.monitor_id = s.monitor_id and p.channel_id = s.channel_id and p.event = 'down'
+              and p.state = 'told' and p.incident_id <> s.incident_id offset 0) p
+          join cause_members t on t.incident_id = p.incident_id
+          join cause_members n on n.cause_id = t.cause_id and n.incident_id = s.incident_id) as was_told,
       i.started_at, i.confirmed_at, i.resolved_at, i.acknowledged_at, i.acknowledged_as, i.cause,
         i.scope, i.layer,
       ${continentsOf(sql)} as continents, ${sidesOf(sql)} as sides, i.seen_probe, i.seen_continent,

@@ -430,7 +430,8 @@ function stepsOfEnd(
 /**
  * Locks due events that are not planned yet: the first of each organisation, then the second of
  * each, so that one organisation's thousand delay no other. An "up" waits until its "down" is
- * planned; otherwise it would find no recipients.
+ * planned; otherwise it would find no recipients. They are locked one by one in this order, each
+ * found by its id: joined as a whole, every one was compared with all others.
  */
 function takeDueEvents(sql: Queryable, limit: number): Promise<DueEvent[]> {
   return sql<DueEvent[]>`
@@ -442,8 +443,9 @@ function takeDueEvents(sql: Queryable, limit: number): Promise<DueEvent[]> {
           and d.state = 'due' and d.planned_at is null)))
     select a.id, a.organisation_id, a.monitor_id, a.incident_id, a.event,
       coalesce(a.due_at, a.created_at) as due_at, ${isToJudge(sql)} as to_judge
-    from waiting join alerts a using (id) where a.state = 'due' and a.planned_at is null
-    order by waiting.place, a.id limit ${limit} for update of a skip locked`;
+    from (select id from waiting order by place, id) w cross join lateral (
+      select * from alerts where id = w.id and state = 'due' and planned_at is null
+      for update skip locked) a limit ${limit}`;
 }
 
 /** Inserts each step at most once, however often it is planned. */
