@@ -39,7 +39,7 @@ type Missing = { readonly name: string; readonly missing: string };
 const kuma: Missing = {
   name: 'Uptime Kuma',
   missing:
-    'npm has one version, 2.0.0-dev.0, a snapshot from before 2.0; it starts, but takes no interval below 20 s',
+    'npm has one version, 2.0.0-dev.0, a snapshot from before 2.0; its code takes no interval below 20 s',
 };
 type Outcome = {
   readonly rows: readonly Row[];

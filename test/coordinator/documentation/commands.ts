@@ -59,5 +59,6 @@ export const typedElsewhere: readonly (readonly [command: RegExp, test: string, 
     [/^npm run operator -- restore /, 'test/coordinator/backups/round-trip.test.ts', 'restore'],
     [/^install -m 755 antipode-probe\.mjs /, 'test/network/joining.test.ts', '--install'],
     [/^npm run referee/, 'test/referee/run.long.test.ts', 'runReferee({'],
+    [/^npm run simulate -- --one-sided /, 'test/simulation/stories.test.ts', 'liveOneSided('],
     [/^systemctl restart antipode-probe$/, 'test/network/joining.test.ts', 'systemctl restart'],
   ];
