@@ -91,12 +91,17 @@ export async function bundled(entry: string, own: BuildOptions): Promise<string>
   return text;
 }
 
-/** @param more instead of modules of the checkout, by their paths in it. */
+/**
+ * @param more instead of modules of the checkout, by their paths in it.
+ * @param own beside what every bundle has.
+ */
 export async function bundleCoordinator(
   entry = 'coordinator/main.ts',
   more: ReadonlyMap<string, string> = new Map(),
+  own: BuildOptions = {},
 ): Promise<string> {
   return bundled(entry, {
+    ...own,
     format: 'esm',
     banner: { js: head },
     plugins: [

@@ -76,16 +76,25 @@ export async function packageFiles(
   ]);
   const files = new Map<string, string>();
   const put = (name: string, text: string): unknown => files.set(join(programFolder, name), text);
-  const started: BuildOptions = { format: 'esm', banner: { js: head } };
+  // LICENSES.txt has them whole.
+  const beside: BuildOptions = { legalComments: 'none' };
+  const started: BuildOptions = { ...beside, format: 'esm', banner: { js: head } };
   const plugins = [withoutOtherLanguages, inTheirPlaces(instead)];
   put('antipode-start.mjs', await bundled('deploy/local/start.ts', { ...started, plugins }));
-  put('antipode-coordinator.mjs', await bundleCoordinator('deploy/bundle/service.ts', instead));
+  put(
+    'antipode-coordinator.mjs',
+    await bundleCoordinator('deploy/bundle/service.ts', instead, beside),
+  );
   put('antipode-probe.mjs', await bundleDownload('antipode-probe.mjs'));
   // As those who download them have them, and they know where this service runs.
   for (const name of ['antipode.mjs', 'antipode-mcp.mjs'] as const)
     put(
       name,
-      await bundled(`deploy/local/${name.replace('.mjs', '.ts')}`, { ...bundling(name), plugins }),
+      await bundled(`deploy/local/${name.replace('.mjs', '.ts')}`, {
+        ...bundling(name),
+        ...beside,
+        plugins,
+      }),
     );
   for (const name of await readdir(join(root, 'deploy/node')))
     files.set(`deploy/node/${name}`, await readFile(join(root, 'deploy/node', name), 'utf8'));

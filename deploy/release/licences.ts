@@ -28,7 +28,7 @@ export async function npmParts(): Promise<readonly Part[]> {
   return Promise.all((await lockedPackages()).map(partOf));
 }
 
-/** Each text once, below all parts that it is the licence of. */
+/** Each text once, below all parts that it is the licence of; what reads alike stands together, and packs small. */
 export function licenceText(head: string, parts: readonly Part[]): string {
   const owners = new Map<string, string[]>();
   for (const { title, texts } of parts)
@@ -38,8 +38,17 @@ export function licenceText(head: string, parts: readonly Part[]): string {
       owners.set(text, titles);
     }
   const line = '-'.repeat(80);
-  const sections = [...owners].map(([text, titles]) => `${titles.join('\n')}\n\n${text}\n`);
+  const byTerms = [...owners].toSorted(([one], [other]) =>
+    termsOf(one) < termsOf(other) ? -1 : 1,
+  );
+  const sections = byTerms.map(([text, titles]) => `${titles.join('\n')}\n\n${text}\n`);
   return [`${head}\n`, ...sections].join(`\n${line}\n`);
+}
+
+/** Without title and copyright, which differ. */
+function termsOf(text: string): string {
+  const lines = text.split('\n').filter((line) => !/copyright|licen[cs]e\b|^\s*$/i.test(line));
+  return lines.join('\n');
 }
 
 const lockShape = z.object({

@@ -124,7 +124,7 @@ describe('the licences and the parts', () => {
     }
   });
 
-  test('have each text once, below all that it is of', () => {
+  test('have each text once, below all that it is of, and alike ones together', () => {
     const part = (title: string, ...texts: string[]) => ({ title, texts });
     const parts = [
       part('a 1', 'One\r\ntext \n'),
@@ -133,7 +133,7 @@ describe('the licences and the parts', () => {
     ];
     const line = `\n${'-'.repeat(80)}\n`;
     expect(licenceText('Head', parts)).toBe(
-      `Head\n${line}a 1\nc 3\n\nOne\ntext\n${line}b 2\n\nOther\n${line}b 2\n\nNotice\n`,
+      `Head\n${line}b 2\n\nNotice\n${line}a 1\nc 3\n\nOne\ntext\n${line}b 2\n\nOther\n`,
     );
   });
 });

@@ -61,12 +61,7 @@ export function picture(rows: readonly Row[]): string {
     const path = (d: string, look: string): readonly string[] =>
       d === '' ? [] : [`<path d="${d}" stroke="${stroke}" fill="none" ${look}/>`];
     return [
-      ...path(
-        at(false)
-          .map((value) => `M${value} ${y}h0`)
-          .join(''),
-        'stroke-width="8" stroke-linecap="round" stroke-opacity="0.5"',
-      ),
+      ...path(dots(at(false), y), 'stroke-width="8" stroke-linecap="round" stroke-opacity="0.5"'),
       ...path(
         at(true)
           .map((value) => `M${value} ${y - 4}v8`)
@@ -84,4 +79,18 @@ export function picture(rows: readonly Row[]): string {
 
 function round(value: number): number {
   return Math.round(value * 10) / 10;
+}
+
+/** A dot at each of these places, told by how far it is from the one before: the program carries the picture. */
+function dots(places: readonly number[], y: number): string {
+  let last = 0;
+  return places
+    .map(Math.round)
+    .toSorted((one, other) => one - other)
+    .map((place, nth) => {
+      const moved = place - last;
+      last = place;
+      return nth === 0 ? `M${place} ${y}h0` : `m${moved} 0h0`;
+    })
+    .join('');
 }
