@@ -15,6 +15,7 @@ const longest = [
   'network/warnings',
   'network/faults',
   'pages/journeys',
+  'referee/run',
   'coordinator/documentation/typed',
   'support/command-line',
   'network/database-still',
