@@ -609,7 +609,6 @@ function meantBy(
     : { [setting.key]: value };
 }
 
-/** How many of these settings differ from their default. */
 /** What somebody set of them, in the words of a summary. */
 export function setLabels(
   settings: readonly Setting[],
