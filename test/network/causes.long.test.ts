@@ -82,7 +82,7 @@ describe('one cause', () => {
     await breakIt();
     const found = async () =>
       Object.fromEntries((await causes()).map(({ kind, members }) => [kind, members.toSorted()]));
-    await expect.poll(found, { timeout: 60_000 }).toEqual(Object.fromEntries(broken));
+    await expect.poll(found, { timeout: 120_000 }).toEqual(Object.fromEntries(broken));
     return (await causes())
       .filter(({ kind }) => Object.hasOwn(byKind, kind))
       .map(({ kind, value }) => (kind === 'place' ? 'Office' : value.slice(0, 23)));
