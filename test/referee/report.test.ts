@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { projectFolder } from '../../deploy/node/places.mjs';
 import type { Row } from './judge.ts';
 import { picture } from './picture.ts';
 import { delaysOf, rowsOf, tableOf, tsvOf } from './report.ts';
@@ -63,4 +66,13 @@ test('the picture has a dot for each alert, a bar for a false one, and the numbe
   expect(count(/M[\d.]+ [\d.]+v8/g)).toBe(1);
   expect(drawn.match(/\d+ missed/g)).toEqual(['1 missed']);
   expect(drawn.startsWith('<svg xmlns="http://www.w3.org/2000/svg"')).toBe(true);
+});
+
+test('the page has the tables and the picture of the rows beside it', () => {
+  const read = (file: string): string => readFileSync(join(projectFolder, 'docs', file), 'utf8');
+  const published = rowsOf(read('referee.tsv'));
+  const page = read('referee.md');
+  expect(page).toContain(tableOf(published));
+  expect(page).toContain(delaysOf(published));
+  expect(read('referee.svg')).toBe(picture(published));
 });

@@ -1,8 +1,7 @@
 import { startChildProgram } from '../../support/processes.ts';
 import type { Lab } from './types.ts';
-import { peersPlace } from './types.ts';
 
-/** A program of a peer at its place; settles when it is up. @returns its end. */
+/** A program of a peer at the first place; settles when it is up. @returns its end. */
 export async function startPeer(
   { world, authority }: Lab,
   command: readonly string[],
@@ -10,7 +9,7 @@ export async function startPeer(
   isUp: (url: string) => Promise<boolean>,
   environment: Readonly<Record<string, string>> = {},
 ): Promise<() => Promise<void>> {
-  const place = world.places[peersPlace];
+  const place = world.places[0];
   if (!place) throw new Error('there is no place');
   const program = await startChildProgram(
     ['ip', 'netns', 'exec', place.netns, ...command],

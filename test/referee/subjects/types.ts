@@ -32,5 +32,3 @@ export type Subject = {
 /** `missing`: why it cannot be had here. */
 export type Opened = Subject | { readonly name: string; readonly missing: string };
 export type Open = (lab: Lab) => Promise<Opened>;
-
-export const peersPlace = 0;
