@@ -43,7 +43,7 @@ declare module './gate/context.ts' {
 type Own = 'cursors' | 'accountSecrets' | 'attempts' | 'shownMonitors' | 'registries';
 type Usual = 'textRecords' | 'reachSource' | 'door';
 
-export type OperationsDependencies = MasterKeys &
+type OperationsDependencies = MasterKeys &
   Omit<GateDependencies, Own | Usual> &
   Partial<Pick<GateDependencies, Usual>> & {
     readonly handlers: Handlers;

@@ -119,7 +119,7 @@ export type Engine = {
   readonly close: () => Promise<void>;
 };
 
-export type EngineOptions = {
+type EngineOptions = {
   readonly owner: string;
   readonly version: string;
   readonly sql: Sql;

@@ -28,7 +28,7 @@ import { createTokens, type Tokens } from './tokens/authenticate.ts';
  * The gate and what comes before it: the same for the server and for the operator's commands, which
  * need no bus.
  */
-export type GateSetup = {
+type GateSetup = {
   readonly gate: Gate;
   readonly tokens: Tokens;
   readonly sessions: Sessions;

@@ -58,7 +58,7 @@ function mail<const Kind extends string, About extends z.ZodType>(kind: Kind, ab
 }
 
 export type Mail = z.infer<typeof mailShape>;
-export type MailKind = Mail['kind'];
+type MailKind = Mail['kind'];
 export type About<Kind extends MailKind> = Extract<Mail, { readonly kind: Kind }>['about'];
 
 /** The channel of NOTIFY that announces a mail to send. */

@@ -17,7 +17,7 @@ export type MailTemplate = {
  * Signs mails in the name of a domain, whose DNS has the public key at `selector._domainkey` (RFC
  * 6376).
  */
-export type Dkim = { readonly domain: string; readonly selector: string; readonly key: string };
+type Dkim = { readonly domain: string; readonly selector: string; readonly key: string };
 
 /** The server will never accept this mail, from anyone at any time. */
 export class MailRefused extends Error {

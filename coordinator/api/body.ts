@@ -3,7 +3,7 @@ import { Refusal } from '../../shared/base/errors.ts';
 import { lossyNumberIn } from '../../shared/base/json.ts';
 
 /** The text without a byte order mark. @throws TypeError when the bytes are not text. */
-export function textOfJson(bytes: Uint8Array): string {
+function textOfJson(bytes: Uint8Array): string {
   const encoding = encodingOf(bytes);
   const isWide = encoding === 'utf-32le' || encoding === 'utf-32be';
   const decoder = new TextDecoder(isWide ? 'utf-16le' : encoding, { fatal: true });
@@ -48,7 +48,7 @@ function narrowed(bytes: Uint8Array, isLittle: boolean): Uint8Array {
 }
 
 /** The first fault of a text that is not JSON, with its offset in characters. */
-export function jsonFault(text: string): { readonly at: number; readonly error: string } {
+function jsonFault(text: string): { readonly at: number; readonly error: string } {
   const index = faultIndex(text);
   return {
     at: [...text.slice(0, index)].length,

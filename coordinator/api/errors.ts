@@ -11,7 +11,7 @@ import { bodyLimit } from './body.ts';
  * The answer to a failure. `hidden` is set for an error of our own: it goes to the log, under the
  * id in the answer.
  */
-export type ErrorAnswer = {
+type ErrorAnswer = {
   readonly status: number;
   readonly body: unknown;
   readonly headers: Readonly<Record<string, string>>;

@@ -54,7 +54,7 @@ const monitor = {
   warnings: ['certificate_expires'],
 };
 
-export function figuresSuccess(headers: Readonly<Record<string, unknown>>) {
+function figuresSuccess(headers: Readonly<Record<string, unknown>>) {
   return {
     200: {
       description: 'Success.',
@@ -70,7 +70,7 @@ export function figuresSuccess(headers: Readonly<Record<string, unknown>>) {
 }
 
 /** Calls that are done once, however often they are sent: for the document and its page. */
-export const keyParameter = {
+const keyParameter = {
   name: keyHeader,
   in: 'header',
   required: false,
@@ -81,27 +81,28 @@ export const keyParameter = {
 } as const;
 
 /** For an answer; neither header is on each of its kind. */
-export const replayed = {
+const replayed = {
   description:
     '`true` where this is the answer that was given before to the same `Idempotency-Key`; absent otherwise.',
   required: false,
   schema: { type: 'string', enum: ['true'] },
 } as const;
-export const whileInUse = {
+const whileInUse = {
   description: 'Whole seconds to wait, with `idempotency_key_in_use` alone.',
   required: false,
   schema: { type: 'integer' },
 } as const;
 
 /** For every POST: a key may belong to another request. */
-export const reusedKey = ['idempotency_key_reused'] as const;
+const reusedKey = ['idempotency_key_reused'] as const;
 
 /**
  * The answer to invalid input, which may also be one of these refusals with the same status 422.
  */
-export function validationOr<
-  Response extends { readonly description: string; readonly content?: object },
->(validation: Response, codes: readonly RefusalCode[]) {
+function validationOr<Response extends { readonly description: string; readonly content?: object }>(
+  validation: Response,
+  codes: readonly RefusalCode[],
+) {
   return {
     ...validation,
     description: [
@@ -155,7 +156,7 @@ ${copyable('Creates one monitor, however often you send it', example)}
 }
 
 /** Whether what an operation creates can be read by itself, below the path of its creation. */
-export function hasPlace({ success, path }: RestOperation): boolean {
+function hasPlace({ success, path }: RestOperation): boolean {
   return (
     success === 201 &&
     restOperations.some(
@@ -187,7 +188,7 @@ export type Response = {
   readonly headers?: Json;
   readonly content?: Json;
 };
-export type Reference = { readonly $ref: string };
+type Reference = { readonly $ref: string };
 export type OperationEntry = {
   readonly operationId: string;
   readonly tags: readonly string[];

@@ -49,7 +49,7 @@ const exposed = [
 const sent = ['Authorization', 'Content-Type', 'Idempotency-Key', 'If-None-Match'].join(', ');
 
 /** Lets the page read the answer, if its origin is allowed. */
-export function allowOrigin(
+function allowOrigin(
   origins: readonly string[],
   request: FastifyRequest,
   reply: FastifyReply,
@@ -64,7 +64,7 @@ export function allowOrigin(
 }
 
 /** Answers a browser's preflight request. Returns whether it was one. */
-export function answeredBeforehand(request: FastifyRequest, reply: FastifyReply): boolean {
+function answeredBeforehand(request: FastifyRequest, reply: FastifyReply): boolean {
   if (
     request.method !== 'OPTIONS' ||
     request.headers['access-control-request-method'] === undefined
@@ -83,7 +83,7 @@ export function answeredBeforehand(request: FastifyRequest, reply: FastifyReply)
 }
 
 /** Answers a person with a page. False: a program asks. */
-export type AnswerPerson = (request: FastifyRequest, reply: FastifyReply) => Promise<boolean>;
+type AnswerPerson = (request: FastifyRequest, reply: FastifyReply) => Promise<boolean>;
 
 /**
  * Refusals outside of the API have the same form, and tell a newcomer where to look; a person gets

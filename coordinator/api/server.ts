@@ -72,7 +72,7 @@ export async function answerOnce(asked: Promise<Outcome>, reply: FastifyReply): 
   return outcome.answered;
 }
 
-export type Forwarded = {
+type Forwarded = {
   /**
    * For the server: a request's address is the first, counted from us, that is not in this list.
    */

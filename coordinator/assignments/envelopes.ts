@@ -17,7 +17,7 @@ import {
  * empty one is a deletion marker for a week. A kill between writing and purging leaves older
  * messages, which readers ignore; the next write purges them.
  */
-export type Envelopes = {
+type Envelopes = {
   /**
    * Replaces all that the bus has of a bucket: in each of these places by these assignments, in
    * each other place by none.

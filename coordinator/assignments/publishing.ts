@@ -20,7 +20,7 @@ import { type Bucket, bucketOfRow, createEnvelopes, maxChangesAtOnce } from './e
  * Where a monitor's assignment goes: to the public probes of a continent, whichever regions of it
  * are chosen, or to the probes of a private place.
  */
-export type AssignmentPlace =
+type AssignmentPlace =
   | { readonly is: 'continent'; readonly continent: Continent }
   | { readonly is: 'private'; readonly place: string };
 
@@ -86,7 +86,7 @@ export type AssignmentChange = {
   readonly isNew: boolean;
 };
 
-export type AssignmentDependencies = {
+type AssignmentDependencies = {
   readonly bus: Bus;
   readonly directory: Directory;
   /** The secret part of the config as JSON; the database holds it encrypted. */
@@ -334,7 +334,7 @@ function nameOfBucket({ monitor, key }: AssignmentChange): string | undefined {
  * It goes through some messages of each stream with each tick, rests while the next message is too
  * young, and starts from the beginning when the stream was made again.
  */
-export type Tombstones = { readonly tick: () => Promise<void> };
+type Tombstones = { readonly tick: () => Promise<void> };
 
 type Dependencies = {
   readonly bus: Bus;

@@ -65,7 +65,7 @@ type RestrictedRow = RestrictedMonitor & { readonly key: number };
  * resolver, their target may be an address, or only some probes check their kind as they want it.
  * In pages.
  */
-export function restrictedMonitors(sql: Queryable): AsyncGenerator<RestrictedRow[]> {
+function restrictedMonitors(sql: Queryable): AsyncGenerator<RestrictedRow[]> {
   return inPages(
     0,
     ({ key }) => key,
@@ -88,7 +88,7 @@ export function restrictedMonitors(sql: Queryable): AsyncGenerator<RestrictedRow
  * until probes change again; where some are, they are checked each time, because monitors change
  * too.
  */
-export type Unassignable = { readonly tick: () => Promise<void> };
+type Unassignable = { readonly tick: () => Promise<void> };
 
 type Dependencies = {
   readonly sql: Sql;

@@ -21,9 +21,9 @@ export type AskedConsent = {
 /**
  * A browser's consent request: the id in its address, and the cookie that says that it began here.
  */
-export type ConsentOf = { readonly id: string; readonly cookies: string | undefined };
+type ConsentOf = { readonly id: string; readonly cookies: string | undefined };
 
-export type Granted = {
+type Granted = {
   readonly connection: string;
   readonly user: string;
   readonly scope: 'read' | 'read_write';

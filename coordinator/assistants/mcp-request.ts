@@ -86,7 +86,7 @@ const maxMessages = 20;
  */
 const neverAnswered = 'subscriptions/listen';
 
-export type Sent = { readonly body: unknown; readonly calls: number };
+type Sent = { readonly body: unknown; readonly calls: number };
 
 export class ProtocolFault extends Error {
   readonly status: number;

@@ -62,7 +62,7 @@ export type { AssistantDependencies } from './mcp-request.ts';
  * Where assistants call. Each request is independent: it authenticates its caller, is answered, and
  * leaves no state, so that any coordinator can receive the next.
  */
-export const assistantPath = '/mcp';
+const assistantPath = '/mcp';
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 

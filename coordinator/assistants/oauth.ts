@@ -119,7 +119,7 @@ export function createAssistantSecrets(key: () => Promise<Buffer>) {
 }
 
 /** For a refusal because the connection ended meanwhile, or a code came twice. */
-export type GrantEnded = (detail: string) => Error;
+type GrantEnded = (detail: string) => Error;
 
 /**
  * The assistants' sign-in keeps no sessions: our own session alone identifies the user, who is
@@ -143,11 +143,7 @@ async function nothing(): Promise<undefined> {
  * Stores the library's objects as records of ours. `successor`: the refresh token that follows the
  * one of this request, if it used one.
  */
-export function adapterFor(
-  records: OauthRecords,
-  ended: GrantEnded,
-  successor: () => string | undefined,
-) {
+function adapterFor(records: OauthRecords, ended: GrantEnded, successor: () => string | undefined) {
   return (model: string): Adapter =>
     model === 'Session'
       ? forgetful
@@ -357,7 +353,7 @@ export type ReadDocument = (url: string) => Promise<{
   readonly body: Uint8Array;
 }>;
 
-export type ProviderDependencies = {
+type ProviderDependencies = {
   readonly baseUrl: string;
   readonly records: OauthRecords;
   readonly secrets: ReturnType<typeof createAssistantSecrets>;
@@ -375,7 +371,7 @@ const day = 86_400;
  * How long issued credentials are valid, in seconds. A code lasts while a browser asks whether it
  * may open a program. Each use replaces the refresh token, so a connection in use never ends.
  */
-export const lifetimes = {
+const lifetimes = {
   access: 15 * minute,
   refresh: 90 * day,
   code: 5 * minute,

@@ -4,7 +4,7 @@ import type { Role, Scope } from '../gate/caller.ts';
 import type { PlanName } from '../gate/plans.ts';
 
 /** An access token of an assistant with everything that a call depends on, as it is now. */
-export type ConnectionHolder = {
+type ConnectionHolder = {
   readonly fingerprint: string;
   readonly expires_at: number | null;
   /** The token's audience, according to its record. */
@@ -42,7 +42,7 @@ export function connectionHolders(
       and r.fingerprint = any(${fingerprints.map((hex) => `\\x${hex}`)}::bytea[])`;
 }
 
-export type NewConnection = {
+type NewConnection = {
   readonly id: string;
   readonly organisation: string;
   readonly user: string;
@@ -129,14 +129,14 @@ export async function writeConnectionUses(
 }
 
 /** The key of a record of the assistants' sign-in: its model, and a fingerprint of its id. */
-export type RecordKey = { readonly model: string; readonly fingerprint: Buffer };
+type RecordKey = { readonly model: string; readonly fingerprint: Buffer };
 
-export type OauthRecord = {
+type OauthRecord = {
   readonly payload: Readonly<Record<string, unknown>>;
   readonly consumed_at: number | null;
 };
 
-export type NewRecord = RecordKey & {
+type NewRecord = RecordKey & {
   /** The connection that it ends with. */
   readonly connection: string | null;
   readonly payload: Readonly<Record<string, unknown>>;

@@ -15,7 +15,7 @@ import { NoBackup, resultsSpan, writeBackup } from './write.ts';
  * file's own sum and row count.
  */
 
-export type DrillResult = {
+type DrillResult = {
   readonly tables: number;
   readonly rows: number;
   readonly made_at: string;
@@ -32,7 +32,7 @@ function nameIn(url: string): string {
 }
 
 /** @throws NoBackup with the problem. */
-export async function drill(
+async function drill(
   databaseUrl: string,
   trialUrl: string | undefined,
   file: string,
@@ -124,7 +124,7 @@ function iso(at: number): string {
  * Pings a heartbeat when a run begins and ends. Best use one at another installation, which is
  * there when this one is not.
  */
-export type Heartbeat = {
+type Heartbeat = {
   readonly began: () => Promise<void>;
   readonly ended: (isWell: boolean, output: string) => Promise<void>;
 };
@@ -132,10 +132,7 @@ export type Heartbeat = {
 const attempts = 3;
 
 /** A failed ping is reported, and does not stop the backup. */
-export function createHeartbeat(
-  address: string | undefined,
-  warn: (text: string) => void,
-): Heartbeat {
+function createHeartbeat(address: string | undefined, warn: (text: string) => void): Heartbeat {
   const tell = async (ending: string, output: string): Promise<void> => {
     if (address === undefined) return;
     const fault = await pingHeartbeat(
@@ -157,10 +154,10 @@ const dayMs = 86_400_000;
  * A folder of backups: which are there, which may be deleted, and whether there is space for
  * another.
  */
-export type BackupFile = { readonly file: string; readonly at: number };
+type BackupFile = { readonly file: string; readonly at: number };
 
 /** The order of names is the order of time. */
-export function nameOf(at: number): string {
+function nameOf(at: number): string {
   return `antipode-${new Date(at).toISOString().replaceAll(/[-:]|\.\d+/g, '')}.backup`;
 }
 
@@ -168,7 +165,7 @@ export function nameOf(at: number): string {
  * Undefined for every file that is not a complete backup of ours; an incomplete one has another
  * name.
  */
-export function timeOf(name: string): number | undefined {
+function timeOf(name: string): number | undefined {
   const [, day, time] = /^antipode-(\d{8})T(\d{6})Z\.backup$/.exec(name) ?? [];
   if (day === undefined || time === undefined) return undefined;
   const at = Date.parse(
@@ -178,7 +175,7 @@ export function timeOf(name: string): number | undefined {
 }
 
 /** Complete backups, the newest first. */
-export async function listKept(folder: string): Promise<readonly BackupFile[]> {
+async function listKept(folder: string): Promise<readonly BackupFile[]> {
   return (await readdir(folder))
     .flatMap((name) => {
       const at = timeOf(name);
@@ -188,7 +185,7 @@ export async function listKept(folder: string): Promise<readonly BackupFile[]> {
 }
 
 /** Deletes what a killed run left. Only the holder of the folder's lock may call this. */
-export async function deletePartialBackups(folder: string): Promise<readonly string[]> {
+async function deletePartialBackups(folder: string): Promise<readonly string[]> {
   const halves = (await readdir(folder)).filter(
     (name) => name.endsWith('.partial') && timeOf(name.slice(0, -'.partial'.length)) !== undefined,
   );
@@ -197,15 +194,11 @@ export async function deletePartialBackups(folder: string): Promise<readonly str
 }
 
 /** Those older than `days`, but never the newest. */
-export function tooOld(
-  kept: readonly BackupFile[],
-  days: number,
-  now: number,
-): readonly BackupFile[] {
+function tooOld(kept: readonly BackupFile[], days: number, now: number): readonly BackupFile[] {
   return kept.slice(1).filter(({ at }) => at < now - days * dayMs);
 }
 
-export class NotEnoughSpace extends Error {
+class NotEnoughSpace extends Error {
   constructor(folder: string, free: number, needed: number) {
     const mb = (bytes: number): string => `${Math.ceil(bytes / 1e6)} MB`;
     super(
@@ -215,20 +208,16 @@ export class NotEnoughSpace extends Error {
   }
 }
 
-export type FreeBytes = (folder: string) => Promise<number>;
+type FreeBytes = (folder: string) => Promise<number>;
 
 /** The space that a user without privileges may use. */
-export const freeBytes: FreeBytes = async (folder) => {
+const freeBytes: FreeBytes = async (folder) => {
   const { bavail, bsize } = await statfs(folder);
   return bavail * bsize;
 };
 
 /** @throws NotEnoughSpace where another backup like the newest would leave less than `reserve`. */
-export async function requireDiskSpace(
-  folder: string,
-  reserve: number,
-  free: FreeBytes,
-): Promise<void> {
+async function requireDiskSpace(folder: string, reserve: number, free: FreeBytes): Promise<void> {
   const [newest] = await listKept(folder);
   const needed = reserve + (newest === undefined ? 0 : (await stat(newest.file)).size);
   const there = await free(folder);
@@ -239,7 +228,7 @@ export async function requireDiskSpace(
  * One run: writes a backup into the folder, restores it as a drill, deletes old ones, and pings a
  * heartbeat.
  */
-export type BackupSettings = {
+type BackupSettings = {
   readonly databaseUrl: string;
   /** A server for drills; without it the scratch database lies beside the real one. */
   readonly trialUrl: string | undefined;
@@ -263,7 +252,7 @@ export type Backups = {
   ) => Promise<DrillResult & { readonly file: string }>;
 };
 
-export type Nightly = {
+type Nightly = {
   readonly file: string;
   readonly bytes: number;
   readonly drill: DrillResult;

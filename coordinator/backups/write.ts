@@ -12,9 +12,9 @@ import { inCopyTransaction } from '../database/sql.ts';
  * bytes) and content. `H` header (JSON) · for each table `T` (JSON: name, columns), any number of
  * `D` (rows as COPY writes them), `E` · last `Z` (JSON: the sum).
  */
-export const magic = 'antipode backup 1\n';
+const magic = 'antipode backup 1\n';
 
-export type RecordKind = 'H' | 'T' | 'D' | 'E' | 'Z';
+type RecordKind = 'H' | 'T' | 'D' | 'E' | 'Z';
 export type BackupRecord = { readonly kind: RecordKind; readonly content: Buffer };
 
 const headLength = 5;

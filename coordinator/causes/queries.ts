@@ -133,7 +133,7 @@ function seenColumns(sql: Queryable) {
     'hops', jsonb_path_query_first(e.evidence, 'lax $.redirects.size()'))`;
 }
 
-export type OpenCause = KnownCause & { readonly organisation: string };
+type OpenCause = KnownCause & { readonly organisation: string };
 
 /** The causes of these organisations that have not ended. */
 export async function openCauses(
@@ -156,7 +156,7 @@ export async function openCauses(
   return rows.flatMap(({ kind, ...row }) => (isShareKind(kind) ? [{ ...row, kind }] : []));
 }
 
-export type NewCause = FoundCause & { readonly id: string; readonly organisation: string };
+type NewCause = FoundCause & { readonly id: string; readonly organisation: string };
 type Member = { readonly cause: string; readonly incident: string };
 
 /** In the transaction that judges these organisations. */

@@ -6,7 +6,7 @@ import { insertRows } from '../database/table.ts';
 export type Managed = { readonly kind: FileKind; readonly key: string; readonly id: string };
 
 /** An object of any kind, as files refer to it. */
-export type Thing = { readonly kind: FileKind; readonly id: string; readonly name: string };
+type Thing = { readonly kind: FileKind; readonly id: string; readonly name: string };
 
 /**
  * What a file manages, of what still exists. Each object is looked up by its id: a join of as many

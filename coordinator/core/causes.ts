@@ -21,7 +21,7 @@ export type KnownCause = Share & {
   readonly members: readonly string[];
 };
 
-export type KeptCause = { readonly id: string; readonly members: readonly string[] };
+type KeptCause = { readonly id: string; readonly members: readonly string[] };
 
 /** A member leaves when its outage ends or is another one; what fails alike joins. */
 function membersNow(

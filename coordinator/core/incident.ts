@@ -95,7 +95,7 @@ export function begun(
 }
 
 /** Which continents, or private places, saw an outage, which did not, and which can check. */
-export type SeenByPlaces = {
+type SeenByPlaces = {
   readonly failed: readonly Place[];
   readonly passed: readonly Place[];
   readonly asked: readonly Place[];

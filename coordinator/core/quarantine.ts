@@ -39,7 +39,7 @@ type ProbeCoverage = { readonly targets: number; readonly isOnly: boolean };
  * `isAll`: this coordinator knows all of the probe. Otherwise the probe is judged once the shares
  * of all coordinators are merged.
  */
-export type Observed = ProbeCoverage & { readonly isAll: boolean };
+type Observed = ProbeCoverage & { readonly isAll: boolean };
 
 /**
  * The trust after one more check of a probe. It changes only as `sick_since` shows. A pass of a
@@ -132,7 +132,7 @@ type Of = {
   readonly isSick: (probe: string) => boolean;
 };
 
-export type ShownOf = { readonly probe: string; readonly shown: Omit<ComparedCheck, 'target'> };
+type ShownOf = { readonly probe: string; readonly shown: Omit<ComparedCheck, 'target'> };
 
 /**
  * What this result, already part of the state, shows of its own probe and of the probe whose

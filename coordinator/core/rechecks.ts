@@ -264,7 +264,7 @@ function nextProbe(assignment: FirstPlaced, roster: Roster, now: number): FirstC
  * coordinator, each probe and each organisation (rule 13). A sample for which one of them has
  * nothing left is left out; the next one comes at its own time.
  */
-export type Budget = ReadonlyMap<string, Purse>;
+type Budget = ReadonlyMap<string, Purse>;
 export type Purse = { readonly left: number; readonly at: number };
 
 export type Allowance = { readonly perSecond: number; readonly burst: number };

@@ -1,7 +1,7 @@
 import { clip, type Interval, length, subtract, union } from '../../shared/base/time.ts';
 
 export const states = ['paused', 'maintenance', 'down', 'unknown', 'up'] as const;
-export type State = (typeof states)[number];
+type State = (typeof states)[number];
 
 /**
  * What made an interval count as it does. A gap has no details, and time that is up has no cause.
@@ -17,7 +17,7 @@ export type Caused = Interval & { readonly cause: Cause };
 export type Stretch = Interval & { readonly state: State; readonly cause: Cause | null };
 
 /** The input of uptime(), each interval with its cause. */
-export type ExplainedInput = {
+type ExplainedInput = {
   readonly window: Interval;
   readonly created_at: number;
   readonly paused: readonly Caused[];
@@ -91,16 +91,8 @@ function partsIn(left: readonly Interval[], given: readonly Caused[]): Caused[] 
 }
 
 /** The states of a bar in a strip. `none` is time before the monitor was made. */
-export const barStates = [
-  'up',
-  'verifying',
-  'down',
-  'maintenance',
-  'unknown',
-  'paused',
-  'none',
-] as const;
-export type BarState = (typeof barStates)[number];
+const barStates = ['up', 'verifying', 'down', 'maintenance', 'unknown', 'paused', 'none'] as const;
+type BarState = (typeof barStates)[number];
 
 /** Where times of a bar are equal, the first of these wins: unknown time is never shown as up. */
 const order = ['unknown', 'maintenance', 'paused', 'up'] as const;
@@ -158,7 +150,7 @@ export function windowOf(days: number, now: number): Interval {
  * What the five states are made of. Intervals may overlap, touch, and reach beyond the window. Open
  * intervals end at the window's end.
  */
-export type UptimeInput = {
+type UptimeInput = {
   /** From `days` × 86,400 s back until now. */
   readonly window: Interval;
   readonly created_at: number;

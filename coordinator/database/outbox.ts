@@ -26,8 +26,8 @@ const payloads = {
   set_aside: z.object({ id: z.number() }),
 } as const;
 
-export type Topic = keyof typeof payloads;
-export type Payload<Of extends Topic> = z.infer<(typeof payloads)[Of]>;
+type Topic = keyof typeof payloads;
+type Payload<Of extends Topic> = z.infer<(typeof payloads)[Of]>;
 export type MonitorChange = Payload<'monitor'>;
 
 export type OutboxRow<Of extends Topic> = {

@@ -5,13 +5,13 @@
 
 /** What a statement takes as a parameter. */
 type Parameter = string | number | bigint | boolean | Date | Uint8Array | null;
-export type Value = Parameter | readonly Parameter[] | Part;
+type Value = Parameter | readonly Parameter[] | Part;
 
 /** An answer: its rows, and how many rows the statement read or wrote. */
 export type Rows<Row extends readonly unknown[]> = Row & { readonly count: number };
 
 /** A statement in the client's form. */
-export type Written = {
+type Written = {
   readonly text: string;
   readonly values: readonly (string | Buffer | null)[];
   /** Whether it is prepared by its first use. A text of several statements cannot be. */

@@ -2,7 +2,7 @@ import { isoText } from '../../shared/base/time.ts';
 import type { Queryable } from './connect.ts';
 
 /** Columns of a table by name, each with its type in the database. */
-export type Columns = Readonly<Record<string, string>>;
+type Columns = Readonly<Record<string, string>>;
 
 /** A value for each column, as JSON. A moment is a number. */
 type RowOf<Own extends Columns> = {

@@ -1,8 +1,8 @@
 import { type Block, type Inline, plainOf, readMarkdown } from './markdown.ts';
 
 /** What the index lists: the pages of a chapter, in order. */
-export type Chapter = { readonly title: string; readonly pages: readonly Listed[] };
-export type Listed = { readonly name: string; readonly title: string; readonly about: string };
+type Chapter = { readonly title: string; readonly pages: readonly Listed[] };
+type Listed = { readonly name: string; readonly title: string; readonly about: string };
 
 /** The index itself, by the name of its file. */
 export const indexName = 'README';

@@ -48,7 +48,7 @@ export async function insertProbeInvitation(sql: Queryable, of: NewInvitation): 
 }
 
 /** All of them, for the operator; those of no organisation; or those of one. */
-export type WhoseInvitations = 'all' | { readonly organisation: string };
+type WhoseInvitations = 'all' | { readonly organisation: string };
 
 /**
  * The place that the probes of open invitations will make: by its name or its id. It is written

@@ -12,7 +12,7 @@ export type EventPosition = Pick<EventRow, 'key' | 'place'>;
 export const beginning: EventPosition = { key: 0, place: '0' };
 
 /** Positions of one organisation's list, as programs keep them. */
-export type EventCursors = {
+type EventCursors = {
   readonly make: (position: EventPosition) => Promise<string>;
   /** @throws InvalidInput when the cursor is not of this list. */
   readonly read: (cursor: string, at: FieldPath) => Promise<EventPosition>;

@@ -7,7 +7,7 @@ import type { AccountSecrets } from '../secrets/account-secrets.ts';
  * Counts one attempt per subject, in one statement. Returns each subject's count and the start of
  * its window. A window that began by `since` is over.
  */
-export async function countAttempts(
+async function countAttempts(
   sql: Queryable,
   tried: readonly { readonly subject: Buffer; readonly since: number }[],
   now: number,
@@ -31,7 +31,7 @@ function hexOf(subjects: readonly Buffer[]): string[] {
 }
 
 /** A proven attempt was not a guess, so it does not count. */
-export async function forgetAttempts(sql: Queryable, subjects: readonly Buffer[]): Promise<void> {
+async function forgetAttempts(sql: Queryable, subjects: readonly Buffer[]): Promise<void> {
   await sql`delete from attempts
     where subject in (select decode(h, 'hex') from unnest(${hexOf(subjects)}::text[]) h)`;
 }

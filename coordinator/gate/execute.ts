@@ -28,7 +28,7 @@ import { isOperator, lockOperator, lockUser } from './records.ts';
 import { refuseUnlessAllowed, refuseUnlessProven, refuseWhileEnding } from './roles.ts';
 
 /** The actor as the audit log records it. */
-export type Actor = Pick<
+type Actor = Pick<
   AuditEntry,
   'organisation' | 'user' | 'who' | 'through' | 'token_name' | 'address'
 >;
@@ -39,7 +39,7 @@ type Values = Readonly<Record<string, unknown>>;
  * Writes the audit entry of one operation. The handler's own before and after take precedence over
  * the input. Neither contains secrets.
  */
-export async function writeAudit(
+async function writeAudit(
   sql: Queryable,
   done: {
     readonly at: number;

@@ -17,7 +17,7 @@ import { lockOrganisation, lockOrganisationForCall, type OrganisationRow } from 
 export const idempotencyKeptMs = 86_400_000;
 
 /** The answer to a batch of 500 monitors takes a fifth of it. */
-export const maxRecordBytes = 512 * 1024;
+const maxRecordBytes = 512 * 1024;
 
 /**
  * An organisation's newest answers are stored whole, up to this many bytes. Of an older one only
@@ -28,13 +28,13 @@ export const maxRecordBytes = 512 * 1024;
 export const maxRecordsOfOrganisation = 64 * 1024 * 1024;
 
 /** What is known of the call under this key: its request, and when it was answered. */
-export type StoredCall = { readonly request: string; readonly answered_at: number };
+type StoredCall = { readonly request: string; readonly answered_at: number };
 
 /**
  * `new`: the key is unknown; `same`: the stored answer is the answer; `other`: the key belongs to
  * another request.
  */
-export type Fate = 'new' | 'same' | 'other';
+type Fate = 'new' | 'same' | 'other';
 
 export function fateOf(known: StoredCall | undefined, request: string, now: number): Fate {
   if (known === undefined || known.answered_at + idempotencyKeptMs <= now) return 'new';
@@ -76,19 +76,19 @@ export function isKept(code: RefusalCode): boolean {
 }
 
 /** A call that named a key, and its caller: fingerprints in hexadecimal. */
-export type NamedCall = {
+type NamedCall = {
   readonly organisation: string;
   readonly call: string;
   readonly request: string;
 };
 
-export type IdempotencyRecord = {
+type IdempotencyRecord = {
   readonly request: string;
   readonly answered_at: number;
   readonly answer: Uint8Array | null;
 };
 
-export async function idempotencyRecord(
+async function idempotencyRecord(
   sql: Queryable,
   { organisation, call }: Pick<NamedCall, 'organisation' | 'call'>,
 ): Promise<IdempotencyRecord | undefined> {
@@ -104,7 +104,7 @@ export async function idempotencyRecord(
  * removed the key that encrypts the answer. An encrypted answer begins with the sixteen bytes of
  * its key's id; the key stays until this transaction ends.
  */
-export async function keepAnswer(
+async function keepAnswer(
   sql: Queryable,
   { organisation, call, request }: NamedCall,
   { box, at, over }: { readonly box: Buffer | null; readonly at: number; readonly over: number },
@@ -195,7 +195,7 @@ export const plainly: CallTransaction = { lock: lockOrganisation, conclude: asyn
 
 type Call = Named & { readonly organisation: string; readonly by: string };
 
-export type Once = (
+type Once = (
   call: Call,
   perform: (manner: CallTransaction) => Promise<Answered>,
 ) => Promise<Outcome>;

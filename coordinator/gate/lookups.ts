@@ -51,7 +51,7 @@ export function createGatheredLookup<Holder extends { readonly fingerprint: stri
  * When credentials were last used: recorded in memory, so that no call waits for a write, and
  * written for many at once.
  */
-export type LastUses<Use> = {
+type LastUses<Use> = {
   readonly note: (id: string, use: Use) => void;
   /** Writes what was recorded; runs by itself. */
   readonly flush: () => Promise<void>;

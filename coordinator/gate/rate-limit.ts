@@ -4,13 +4,13 @@ import type { Queryable, Sql } from '../database/connect.ts';
 import { hostOf } from './attempts.ts';
 
 /** Calls of a subject that other coordinators do not know yet, and when its window began here. */
-export type UnsettledCalls = {
+type UnsettledCalls = {
   readonly subject: string;
   readonly began_at: number;
   readonly calls: number;
 };
 /** `coordinators`: how many are counting at this moment. */
-export type SettledWindow = {
+type SettledWindow = {
   readonly subject: string;
   readonly began_at: number;
   readonly calls: number;
@@ -22,7 +22,7 @@ export type SettledWindow = {
  * for all. A window that is over is replaced; of two that began at nearly the same time, the
  * earlier stays.
  */
-export async function settleWindows(
+async function settleWindows(
   sql: Queryable,
   unsettled: readonly UnsettledCalls[],
   length_ms: number,
@@ -53,7 +53,7 @@ export async function settleWindows(
 }
 
 /** Windows that ended a while ago are useless. */
-export async function forgetWindows(sql: Queryable, endedBefore: number): Promise<void> {
+async function forgetWindows(sql: Queryable, endedBefore: number): Promise<void> {
   await sql`delete from rate_windows where began_at < ${new Date(endedBefore)}`;
 }
 

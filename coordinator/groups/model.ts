@@ -1,6 +1,6 @@
 import type { Status } from '../monitors/status.ts';
 
-export type GroupMember = { readonly status: Status; readonly affects_group_status: boolean };
+type GroupMember = { readonly status: Status; readonly affects_group_status: boolean };
 
 const worstFirst = ['down', 'verifying', 'pending', 'up'] as const satisfies readonly Status[];
 

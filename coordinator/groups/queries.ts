@@ -37,7 +37,7 @@ export const shownNames = namesOf({ id: 'uuid', ...settingColumns }, 'g');
  * Statuses are counted in the index of the status that the database keeps of each monitor
  * (monitor_status).
  */
-export function groupRow(sql: Queryable) {
+function groupRow(sql: Queryable) {
   return sql`g.key, ${sql.unsafe(shownNames)}, g.created_at, (
     select coalesce(jsonb_agg(jsonb_build_object('status', c.status, 'affects_group_status',
       c.affects, 'count', c.count)), '[]')

@@ -95,7 +95,7 @@ export function seenProbes({
   });
 }
 
-export type StoredFigure = {
+type StoredFigure = {
   readonly name: string;
   readonly label: string;
   readonly value: number;

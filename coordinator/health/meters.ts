@@ -9,7 +9,7 @@ export async function installationId(sql: Queryable): Promise<string> {
   return row.id;
 }
 
-export type RecheckReason = 'now' | 'sample' | 'first';
+type RecheckReason = 'now' | 'sample' | 'first';
 
 /**
  * What became of a request: a probe was asked, no probe can be asked, this monitor was rechecked

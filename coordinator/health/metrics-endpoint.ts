@@ -19,7 +19,7 @@ import type { BusMetrics, Live, Metrics } from './metrics.ts';
  * The metrics of a coordinator. Where they are configured, their modules are loaded and connected
  * here; elsewhere none of them is loaded.
  */
-export type MetricsEndpoint = {
+type MetricsEndpoint = {
   /** Listens at its port. Settles with the receiver of the parts' reports. */
   readonly start: () => Promise<Figures>;
   readonly close: () => Promise<void>;

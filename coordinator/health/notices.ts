@@ -41,7 +41,7 @@ export function remedyOf(kind: string): string {
   );
 }
 
-export type NoticeRow = {
+type NoticeRow = {
   readonly id: number;
   readonly kind: string;
   readonly subject: string;
@@ -75,7 +75,7 @@ export async function endNotice(sql: Queryable, kind: NoticeKind, subject: strin
 }
 
 /** Ends notices of coordinators about themselves when those are gone. */
-export async function endNoticesOfGone(sql: Queryable, kind: NoticeKind): Promise<void> {
+async function endNoticesOfGone(sql: Queryable, kind: NoticeKind): Promise<void> {
   await sql`update notices set ended_at = now() where kind = ${kind} and ended_at is null
     and not exists (select 1 from coordinators where id::text = subject
       and seen_at > now() - interval '1 minute')`;
@@ -150,7 +150,7 @@ export function createClockNotice(parts: {
  * first occurrence on, and ends when there was none for a while. Every coordinator observes; the
  * leader writes.
  */
-export type DebouncedNotice = {
+type DebouncedNotice = {
   readonly seen: (subject: string, message: string) => void;
   /** Writes changes; only for the leader. */
   readonly tick: () => Promise<void>;

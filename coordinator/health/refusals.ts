@@ -39,9 +39,9 @@ export function meaningOfRefused(reason: string): string {
   );
 }
 
-export type Refused = { readonly probe: string; readonly reason: string; readonly count: number };
+type Refused = { readonly probe: string; readonly reason: string; readonly count: number };
 
-export type RefusedRow = Refused & {
+type RefusedRow = Refused & {
   /** Such as 2026-11-21. */
   readonly day: string;
   /** Of the probe, if it is one of ours. */

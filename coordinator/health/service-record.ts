@@ -21,9 +21,9 @@ export type ServiceDay = {
 
 /** Who may read it, as the operator chooses. */
 export const recordReaders = ['everyone', 'users', 'nobody'] as const;
-export type RecordReaders = (typeof recordReaders)[number];
+type RecordReaders = (typeof recordReaders)[number];
 
-export type ServiceSum = {
+type ServiceSum = {
   readonly confirmed: number;
   readonly false_by_word: number;
   readonly doubted: number;
@@ -86,14 +86,14 @@ export function settledDays(now: number, rawDays: number): readonly string[] {
 const serviceOutages = ['probe_lost', 'bus_silent', 'continent_alone', 'probe_quarantined'];
 
 /** The service record, counted from stored rows once a day is settled. */
-export async function countedDays(sql: Queryable): Promise<ReadonlySet<string>> {
+async function countedDays(sql: Queryable): Promise<ReadonlySet<string>> {
   return new Set(
     (await sql<{ day: string }[]>`select day::text from own_days`).map(({ day }) => day),
   );
 }
 
 /** Counts one whole day. A second count gives the same, as far as its data is kept. */
-export async function countDay(sql: Queryable, results: Results, day: string): Promise<void> {
+async function countDay(sql: Queryable, results: Results, day: string): Promise<void> {
   const doubted = await doubtedOn(sql, results, day);
   await sql`
     with ${confirmedOn(sql, day)},
@@ -167,7 +167,7 @@ async function doubtedOn(sql: Queryable, results: Results, day: string): Promise
 }
 
 /** The newest days in order of time, with the operator's present marks. */
-export async function serviceDays(sql: Queryable, limit: number): Promise<readonly ServiceDay[]> {
+async function serviceDays(sql: Queryable, limit: number): Promise<readonly ServiceDay[]> {
   const rows = await sql<ServiceDay[]>`
     select d.day::text, d.confirmed, d.p50_ms, d.p95_ms, d.doubted,
       d.results_lost::float8 as results_lost, d.own_outages, d.own_outage_s,
@@ -202,7 +202,7 @@ export async function markFalse(
  * The service record in memory: one coordinator counts past days, and each reads them from time to
  * time.
  */
-export type ServiceRecord = {
+type ServiceRecord = {
   readonly tick: () => Promise<void>;
   /** Undefined for readers without access. */
   readonly shown: (isSignedIn: boolean) => ServiceRecordRow | undefined;

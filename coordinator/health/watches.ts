@@ -25,7 +25,7 @@ export type DatabaseClock = Clock & {
   readonly differenceMs: () => number | undefined;
 };
 
-export type TimeSeen = {
+type TimeSeen = {
   readonly sent: number;
   readonly received: number;
   readonly theirs: number;
@@ -209,7 +209,7 @@ export function createWatchdog(options: {
 }
 
 /** What waits in a stream for one reader, and how far it has come. */
-export type ConsumerProgress = { readonly waiting: number; readonly acknowledged: number };
+type ConsumerProgress = { readonly waiting: number; readonly acknowledged: number };
 
 /** A stream's reader moves when it has advanced, or when nothing waits for it. */
 export function readerOf(

@@ -409,7 +409,7 @@ export function createKeyRing(): KeyRing {
  *
  * Once an answer is overdue nothing is asked until it came, or the connection broke.
  */
-export type KeyLookup<Row> = (key: string) => Promise<Row | undefined>;
+type KeyLookup<Row> = (key: string) => Promise<Row | undefined>;
 
 type KeysDependencies<Row> = {
   readonly ask: (key: string) => Promise<Row | undefined>;

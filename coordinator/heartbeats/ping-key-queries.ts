@@ -12,7 +12,7 @@ export type PingKeyEntry = {
   readonly until: number | null;
 };
 
-export type NewPingKey = {
+type NewPingKey = {
   readonly id: string;
   readonly name: string;
   readonly shown: string;

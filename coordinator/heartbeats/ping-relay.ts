@@ -48,7 +48,7 @@ export type RelayedPing = {
  *
  * A partition of another coordinator is left to it.
  */
-export type PingRelay = { readonly stop: () => Promise<void> };
+type PingRelay = { readonly stop: () => Promise<void> };
 
 type Dependencies = {
   readonly sql: Sql;
@@ -309,7 +309,7 @@ export function isLate({ at }: Pick<Ping, 'at'>, { good, bad }: PingState): bool
 }
 
 /** Whether its position among the other pings matters. */
-export function wantsPlace({ row: { kind }, isLate: late }: RelayedPing): boolean {
+function wantsPlace({ row: { kind }, isLate: late }: RelayedPing): boolean {
   return kind === 'fail' || (late && kind !== 'log');
 }
 

@@ -127,7 +127,7 @@ export async function writeStates(
     where b.monitor_id = s.monitor`;
 }
 
-export type StoredState = {
+type StoredState = {
   readonly organisation: string;
   readonly monitor: string;
   readonly state: PingState;
@@ -174,7 +174,7 @@ export async function keptPingsOf(
 }
 
 /** `key` and `place` are its time and its id: its place in the list. */
-export type ListedPing = Omit<PingRow, 'at' | 'monitor' | 'id'> & {
+type ListedPing = Omit<PingRow, 'at' | 'monitor' | 'id'> & {
   readonly key: number;
   readonly place: string;
   readonly at: number;

@@ -97,7 +97,7 @@ export function forwardedPingsRoute(
  * Within this scope a body is any bytes, whatever type its sender claims; the server would refuse
  * media types that it cannot read.
  */
-export function takeAnyBody(scope: FastifyInstance): void {
+function takeAnyBody(scope: FastifyInstance): void {
   scope.addHook('onRequest', async ({ raw }) => {
     // It is not left out, because the server requires one for a QUERY.
     raw.headers['content-type'] = 'application/octet-stream';
@@ -107,7 +107,7 @@ export function takeAnyBody(scope: FastifyInstance): void {
 }
 
 /** How a route passes on a ping, without knowing more about pings. */
-export type TakePing = (request: {
+type TakePing = (request: {
   readonly method: string;
   readonly address: string;
   /** Reads the body, which is not read before this is called. */

@@ -55,7 +55,7 @@ export async function forgetEnded(sql: Queryable, now: number): Promise<void> {
  * Deletes one batch of each table, the oldest first, each found by an index; returns whether there
  * may be more.
  */
-export async function deleteSentAlerts(
+async function deleteSentAlerts(
   sql: Queryable,
   { told, tests }: { readonly told: number; readonly tests: number },
   limit: number,
@@ -98,7 +98,7 @@ function isOver(sql: Queryable) {
  * Keeps the database in shape: creates and drops days, makes the rows of days, deletes the history of
  * deleted monitors.
  */
-export type Housekeeper = {
+type Housekeeper = {
   readonly tick: () => Promise<void>;
   /** Creates what the first result needs. */
   readonly prepare: () => Promise<void>;

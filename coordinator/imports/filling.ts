@@ -6,7 +6,7 @@ import type { Imported, Omission } from '../../shared/imports/result.ts';
 
 type Objects = Imported['objects'];
 type Raw = Readonly<Record<string, unknown>>;
-export type Filled = { readonly objects: Objects; readonly omissions: readonly Omission[] };
+type Filled = { readonly objects: Objects; readonly omissions: readonly Omission[] };
 
 const variable = /\$(\$?)\{([A-Za-z_]\w*)\}/g;
 

@@ -2,7 +2,7 @@ import type { Queryable } from '../database/connect.ts';
 import { searchText } from '../database/sql.ts';
 import { type IncidentRow, incidentColumns } from './queries.ts';
 
-export type IncidentFilter = {
+type IncidentFilter = {
   readonly state: 'all' | 'open' | 'resolved';
   readonly monitor: string | null;
   readonly cause: string | null;
@@ -47,7 +47,7 @@ function matching(
 /** How many incidents one page of folded ones is read from. */
 const maxRead = 1_000;
 
-export type FoldedIncident = IncidentRow & {
+type FoldedIncident = IncidentRow & {
   /** How many resolved ones of its monitor it stands for; 1: for itself. */
   readonly times: number;
   /** How often its monitor went down since `recentFrom`. */

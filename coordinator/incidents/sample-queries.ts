@@ -4,9 +4,9 @@ import { outcomeNumbers, outcomeOf } from '../results/check.ts';
 import type { MonitorKey, Results } from '../results/reading.ts';
 
 /** What the continents saw during an incident (rule 42): frozen when it ends, before that read. */
-export type Samples = { readonly samples: readonly Sample[]; readonly whole: boolean };
+type Samples = { readonly samples: readonly Sample[]; readonly whole: boolean };
 
-export type Sample = {
+type Sample = {
   readonly at: number;
   readonly continent: string;
   readonly probe: string;

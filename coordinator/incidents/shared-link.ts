@@ -18,7 +18,7 @@ export function newShareText(): string {
  * target sent, addresses, the target itself, people's notes, or names of probes, which may be an
  * organisation's own.
  */
-export type SharedIncident = {
+type SharedIncident = {
   readonly name: string;
   readonly time_zone: string;
   readonly cause: string | null;
@@ -77,7 +77,7 @@ export function shareFingerprint(text: string): Buffer {
 }
 
 /** The incident as the tables have it, which is more than may be shown. */
-export type WholeIncident = {
+type WholeIncident = {
   readonly incident: {
     readonly monitor_name: string;
     readonly cause: Cause | null;
@@ -102,12 +102,7 @@ export type WholeIncident = {
 };
 
 /** Built from what may be shown, so that a new column is not shown by accident. */
-export function sharedFrom({
-  incident,
-  evidence,
-  samples,
-  time_zone,
-}: WholeIncident): SharedIncident {
+function sharedFrom({ incident, evidence, samples, time_zone }: WholeIncident): SharedIncident {
   const told = sidesFrom(incident.sides, incident.confirmed_at !== null);
   return {
     name: incident.monitor_name,

@@ -5,7 +5,7 @@ import { Refusal } from '../../shared/base/errors.ts';
  * that often.
  */
 export const frequencies = ['YEARLY', 'MONTHLY', 'WEEKLY', 'DAILY', 'HOURLY', 'MINUTELY'] as const;
-export type Frequency = (typeof frequencies)[number];
+type Frequency = (typeof frequencies)[number];
 
 /** The last moment at which an occurrence may begin; local when the rule has no Z. */
 export type Until = { readonly local: boolean; readonly at: number };

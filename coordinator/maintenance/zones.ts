@@ -138,7 +138,7 @@ const released: Readonly<Record<string, string>> = {
  */
 export const oldZoneDays = 120;
 
-export type ZoneData = {
+type ZoneData = {
   readonly version: string | null;
   /** Its release day (ISO); null where this release does not know it. */
   readonly released_on: string | null;

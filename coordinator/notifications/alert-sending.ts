@@ -26,7 +26,7 @@ import { afterAttempt, isBelieved } from './policy.ts';
 import { atOnceToOneHost } from './transport.ts';
 
 /** What an alert's delivery says, and where it goes. */
-export type ClaimedMessage = {
+type ClaimedMessage = {
   readonly id: string;
   readonly key: number;
   readonly attempts: number;

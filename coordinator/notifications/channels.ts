@@ -147,7 +147,7 @@ export function splitChannelConfig(
 }
 
 /** The fields that are stored encrypted. */
-export function secretFields(kind: ChannelKind): string[] {
+function secretFields(kind: ChannelKind): string[] {
   return Object.entries(kind.fields)
     .filter(([, { secret }]) => secret === true)
     .map(([name]) => name);
@@ -190,7 +190,7 @@ export function hostOf(kind: ChannelKind, settings: ChannelConfig): string | nul
 type Kind = OutputOf<typeof listChannelKinds>['items'][number];
 
 /** The result of one message that was sent while the caller waits. */
-export type SendResult = {
+type SendResult = {
   readonly status: number | null;
   readonly class: string;
   readonly verdict: 'delivered' | 'retry' | 'refused';

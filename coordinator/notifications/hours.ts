@@ -4,7 +4,7 @@ import { instantOf, localOf, timeZoneFrom } from '../maintenance/zones.ts';
 /**
  * When a channel may be notified (rule 36): spans of days of the week in a time zone. Monday is 1.
  */
-export type Span = { readonly days: readonly number[]; readonly from: string; readonly to: string };
+type Span = { readonly days: readonly number[]; readonly from: string; readonly to: string };
 export type Hours = { readonly zone: string; readonly spans: readonly Span[] };
 
 const clock = /^([01]\d|2[0-3]):[0-5]\d$/;

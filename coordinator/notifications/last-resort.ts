@@ -17,7 +17,7 @@ import {
  * problems (rule 39). These mails use the mail server, not the channels. Where mail is not set up,
  * the log says that no one could be mailed.
  */
-export type OwnerFallback = { readonly tick: () => Promise<void> };
+type OwnerFallback = { readonly tick: () => Promise<void> };
 
 const most = 500;
 const lastsMs = 60_000;
@@ -167,7 +167,7 @@ export function createOwnerFallback({ sql, clock, log, hasMail }: Dependencies):
   };
 }
 
-export type UndeliveredDown = {
+type UndeliveredDown = {
   readonly incident: string;
   readonly organisation_id: string;
   readonly monitor_name: string;
@@ -179,7 +179,7 @@ export type UndeliveredDown = {
  * Open incidents whose "down" was sent before `toldBefore` through at least one channel, was
  * accepted by none, and whose owners were not mailed. Rows are locked.
  */
-export function undeliveredDowns(
+function undeliveredDowns(
   sql: Queryable,
   sentBefore: number,
   limit: number,
@@ -215,13 +215,13 @@ export async function ownersOf(
   return new Map(rows.map(({ organisation_id, emails }) => [organisation_id, emails]));
 }
 
-export type LastResort = {
+type LastResort = {
   readonly incident: string;
   readonly organisation: string;
   readonly mailed: readonly string[];
 };
 
-export async function writeLastResorts(
+async function writeLastResorts(
   sql: Queryable,
   resorts: readonly LastResort[],
   now: number,
@@ -236,7 +236,7 @@ export async function writeLastResorts(
   return new Set(written.map(({ incident }) => incident));
 }
 
-export async function writeResortBuckets(
+async function writeResortBuckets(
   sql: Queryable,
   buckets: readonly { readonly organisation: string; readonly fullAt: number }[],
 ): Promise<void> {
@@ -247,7 +247,7 @@ export async function writeResortBuckets(
     where o.id = b.id`;
 }
 
-export type FailingChannel = {
+type FailingChannel = {
   readonly id: string;
   readonly organisation_id: string;
   readonly name: string;
@@ -258,7 +258,7 @@ export type FailingChannel = {
 };
 
 /** Channels that failed or refused last; rows are locked. */
-export function failingChannels(sql: Queryable, limit: number): Promise<FailingChannel[]> {
+function failingChannels(sql: Queryable, limit: number): Promise<FailingChannel[]> {
   return sql<FailingChannel[]>`
     select id, organisation_id, name, failure, failing_since, refused_at, owners_told_at
     from channels
@@ -266,7 +266,7 @@ export function failingChannels(sql: Queryable, limit: number): Promise<FailingC
     order by owners_told_at nulls first limit ${limit} for no key update skip locked`;
 }
 
-export async function ownersNotified(
+async function ownersNotified(
   sql: Queryable,
   channels: readonly string[],
   now: number,
@@ -275,7 +275,7 @@ export async function ownersNotified(
     where id = any(${channels}::uuid[])`;
 }
 
-export type ProbeNotice = {
+type ProbeNotice = {
   readonly id: number;
   readonly organisation_id: string;
   readonly message: string;
@@ -285,7 +285,7 @@ export type ProbeNotice = {
  * Open notices about private probes whose owners were not mailed about this one, nor about one of
  * its kind since `since`. Rows are locked.
  */
-export function noticesOfPrivateProbes(
+function noticesOfPrivateProbes(
   sql: Queryable,
   { beganBefore, since }: { readonly beganBefore: number; readonly since: number },
   limit: number,
@@ -300,11 +300,7 @@ export function noticesOfPrivateProbes(
     order by n.id limit ${limit} for update of n skip locked`;
 }
 
-export async function noticesSent(
-  sql: Queryable,
-  notices: readonly number[],
-  now: number,
-): Promise<void> {
+async function noticesSent(sql: Queryable, notices: readonly number[], now: number): Promise<void> {
   await sql`update notices set owners_told_at = ${new Date(now)}
     where id = any(${notices}::bigint[])`;
 }

@@ -146,7 +146,7 @@ export async function subscriberOf(
     : undefined;
 }
 
-export type VapidPair = { readonly public_key: string; readonly private_key: string };
+type VapidPair = { readonly public_key: string; readonly private_key: string };
 
 /**
  * Our identity at the push services of browsers: the same for all coordinators, permanently, from a

@@ -9,7 +9,7 @@ import { ms } from '../database/sql.ts';
  * When a mute `u` ends. One that lasts until an outage is resolved still holds at that moment, so
  * that what it held is not sent then.
  */
-export function muteEnd(sql: Queryable) {
+function muteEnd(sql: Queryable) {
   return sql`
   least(u.until, coalesce(u.ended_at, u.until), case when u.until_resolved then (
     select min(i.resolved_at) + interval '1 millisecond' from incidents i

@@ -398,7 +398,7 @@ export async function ownMailbox(
 }
 
 /** Messages and steps for the pages (rule 40). */
-export type AttemptRow = Attempt & { readonly took_ms: number };
+type AttemptRow = Attempt & { readonly took_ms: number };
 
 export type MessageRow = {
   readonly key: number;

@@ -130,7 +130,7 @@ async function put(sql: Queryable, rows: readonly Row[]): Promise<void> {
 }
 
 /** `by_target`: the target itself announced it. */
-export type HeldAlert = {
+type HeldAlert = {
   readonly id: number;
   readonly monitor_id: string;
   readonly partition: number;
@@ -143,7 +143,7 @@ export type HeldAlert = {
  * does so for its own partitions, because only the owner of a partition knows whether its past has
  * been decided (rule 4).
  */
-export type Alerter = {
+type Alerter = {
   readonly tick: () => Promise<void>;
   /** Call when an alert was written: the next tick reads, although some are held. */
   readonly wake: () => void;

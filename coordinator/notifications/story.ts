@@ -54,7 +54,7 @@ export type NotificationProgress = {
   readonly steps: readonly StoredStep[];
 };
 
-export type StoryLine = { readonly at: number | null; readonly text: string };
+type StoryLine = { readonly at: number | null; readonly text: string };
 
 /** In order of time. */
 export function storyOf(way: NotificationProgress): readonly StoryLine[] {

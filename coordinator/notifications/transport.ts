@@ -302,7 +302,7 @@ function classOf(error: unknown, isOver: boolean): SendFailure {
  * New for every message. It is a parameter so that tests can make the same message twice (and
  * compare it with the RFC's own).
  */
-export type PushRandomness = { readonly salt: Buffer; readonly own: ECDH };
+type PushRandomness = { readonly salt: Buffer; readonly own: ECDH };
 
 /**
  * One record: the whole message and its end mark. @throws when the browser's key is no point of the
@@ -347,7 +347,7 @@ function derive(
 const hours12 = 12 * 3_600;
 
 /** The Authorization header for one push service. @param now in ms. */
-export function vapidAuthorization(keys: VapidKeys, endpoint: string, now: number): string {
+function vapidAuthorization(keys: VapidKeys, endpoint: string, now: number): string {
   const point = bytesOf(keys.public_key);
   const key = createPrivateKey({
     format: 'jwk',

@@ -27,7 +27,7 @@ type Ending = {
  * Mails the owners of one organisation a last time before its deletion. Returns false when all were
  * notified.
  */
-export async function warnOfEnd(sql: Queryable, at: number, endsBefore: number): Promise<boolean> {
+async function warnOfEnd(sql: Queryable, at: number, endsBefore: number): Promise<boolean> {
   const [ending] = await sql<Ending[]>`
     select o.id, o.name, o.time_zone, o.ends_at from organisations o join endings e
       on e.organisation_id = o.id
@@ -54,7 +54,7 @@ async function mailOwners(
 }
 
 /** Organisations past their deletion date, the longest first. */
-export async function organisationsToEnd(sql: Queryable, at: number): Promise<string[]> {
+async function organisationsToEnd(sql: Queryable, at: number): Promise<string[]> {
   return (
     await sql<
       { id: string }[]
@@ -62,7 +62,7 @@ export async function organisationsToEnd(sql: Queryable, at: number): Promise<st
   ).map(({ id }) => id);
 }
 
-export type BatchSize = { readonly rows: number; readonly monitors: number };
+type BatchSize = { readonly rows: number; readonly monitors: number };
 
 /**
  * The next batch of an organisation. `more`: there is more to do now; `later`: it was kept, another
@@ -209,7 +209,7 @@ async function removeLast(sql: Queryable, { id, name }: Ending, at: number): Pro
 const usualBatchSize: BatchSize = { rows: 10_000, monitors: 20 };
 
 /** Mails the owners of organisations that end soon, and deletes those past their date. */
-export type OrganisationEndings = { readonly tick: (isTime: () => boolean) => Promise<void> };
+type OrganisationEndings = { readonly tick: (isTime: () => boolean) => Promise<void> };
 
 export function createOrganisationEndings({
   sql,
@@ -246,7 +246,7 @@ export function createOrganisationEndings({
  * Organisations awaiting deletion: what changes at once, and what undoing restores. All of it runs
  * under the organisation's lock.
  */
-export type NewEnding = {
+type NewEnding = {
   readonly organisation: string;
   readonly user: string | null;
   readonly at: number;
@@ -329,7 +329,7 @@ const day = 86_400_000;
 export const keptMs = 7 * day;
 
 /** How long before the end its owners are mailed for the last time. */
-export const lastWordMs = day;
+const lastWordMs = day;
 
 export function isSameName(typed: string, name: string): boolean {
   return asTyped(typed) === asTyped(name);

@@ -35,7 +35,7 @@ export type Streams = {
 };
 
 /** A parsed command; with `alone` it needs no installation. */
-export type Understood<Kind extends OperatorCommand = OperatorCommand> = {
+type Understood<Kind extends OperatorCommand = OperatorCommand> = {
   readonly command: Kind;
   readonly input: Input;
 };
@@ -107,7 +107,7 @@ const operatorCommands = /[\0-\x08\x0b-\x1f\x7f-\x9f]/g;
  * Output for people: a line for each member of an object, lists of objects as blocks; long texts
  * and secrets unchanged.
  */
-export function shown(text: string): string {
+function shown(text: string): string {
   return text.replaceAll(
     operatorCommands,
     (one) => `\\x${one.charCodeAt(0).toString(16).padStart(2, '0')}`,

@@ -32,7 +32,7 @@ export type OperatorDependencies = {
 };
 
 /** The content of a folder of backups, and the drill that restores them as a test. */
-export type ScheduledBackups = {
+type ScheduledBackups = {
   readonly nightly: (options: {
     readonly folder: string;
     readonly keepDays: number;
@@ -48,7 +48,7 @@ export type ScheduledBackups = {
 };
 
 export type Progress = (table: string, rows: number) => void;
-export type Copied = { readonly tables: number; readonly rows: number };
+type Copied = { readonly tables: number; readonly rows: number };
 
 /** The values of the flags, by their keys. */
 export type Input = Readonly<Record<string, unknown>>;
@@ -102,7 +102,7 @@ export function required(name: string, hint: string): Flag {
   return flag(name, hint, { required: true });
 }
 
-export const organisation = required('organisation', 'id or name of the organisation');
+const organisation = required('organisation', 'id or name of the organisation');
 
 type Choices = {
   /** Input that is always the same. */

@@ -11,7 +11,7 @@ export async function writeOperator(
   return (await sql`update users set is_operator = ${is_operator} where id = ${id}`).count > 0;
 }
 
-export type ListedOrganisation = {
+type ListedOrganisation = {
   readonly id: string;
   readonly key: number;
   readonly name: string;
@@ -46,7 +46,7 @@ export function organisationsByName(
     order by lower(o.name), o.key limit ${limit}`;
 }
 
-export type FiguresRow = {
+type FiguresRow = {
   readonly organisations: number;
   readonly monitors: readonly { readonly kind: string; readonly count: number }[];
   readonly checks: { readonly from: string; readonly count: number } | null;

@@ -11,7 +11,7 @@ export type AuditRow = Omit<AuditEntry, 'organisation' | 'user'> & {
   readonly subject: string | null;
 };
 
-export type AuditFilter = {
+type AuditFilter = {
   readonly who: string | null;
   readonly operation: string | null;
   readonly from: number | null;
@@ -90,7 +90,7 @@ export async function writeOrganisation(
   await sql`update organisations set name = ${name}, time_zone = ${time_zone} where id = ${id}`;
 }
 
-export type Usage = Readonly<Record<Counted, number>>;
+type Usage = Readonly<Record<Counted, number>>;
 
 /** How much of the plan's limits it uses. */
 export async function usageOf(sql: Queryable, id: string, now: number): Promise<Usage> {
@@ -119,7 +119,7 @@ export async function usageOf(sql: Queryable, id: string, now: number): Promise<
   );
 }
 
-export type FirstSteps = Readonly<
+type FirstSteps = Readonly<
   Record<'is_hidden' | 'monitor' | 'channel' | 'colleague' | 'continent', boolean>
 >;
 

@@ -10,13 +10,13 @@ import {
 } from './connection.ts';
 
 /** Another party's document as answered: of a client that identifies itself by an address. */
-export type ReadDocument = {
+type ReadDocument = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
 };
 
-export type DocumentRequest = {
+type DocumentRequest = {
   readonly method?: 'GET' | 'POST';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | undefined;

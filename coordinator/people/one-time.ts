@@ -8,7 +8,7 @@ import type { Queryable } from '../database/connect.ts';
  * another fingerprint for each purpose (secrets/account-secrets.ts), so that none
  * is good for another.
  */
-export type OneTimeKind =
+type OneTimeKind =
   | 'start link'
   | 'operator link'
   | 'second step'
@@ -20,7 +20,7 @@ export type OneTimeKind =
 export type ChallengeKind = 'add passkey' | 'prove by passkey' | 'sign in by passkey';
 
 /** With the organisation to be created, or the invitation that was followed. */
-export type PendingAccount = {
+type PendingAccount = {
   readonly name: string;
   readonly password_hash: string;
   readonly organisation: string | null;
@@ -28,7 +28,7 @@ export type PendingAccount = {
   readonly invitation: string | null;
 };
 
-export type NewOneTime = {
+type NewOneTime = {
   readonly id?: string;
   readonly kind: OneTimeKind;
   /** Of who is not signed in: null. */
@@ -53,7 +53,7 @@ export async function insertOneTime(
       coalesce(${isoText(expires_at)}::timestamptz, 'infinity'))`;
 }
 
-export type OneTime = {
+type OneTime = {
   readonly user_id: string | null;
   readonly email: string | null;
   readonly account: PendingAccount | null;

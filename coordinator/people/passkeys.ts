@@ -11,7 +11,7 @@ import { linkLifetimes } from './sessions.ts';
  * The site of passkeys: browsers bind them to a host name, and offer them only over secure
  * connections.
  */
-export type PasskeyPlace = { readonly host: string; readonly origin: string };
+type PasskeyPlace = { readonly host: string; readonly origin: string };
 
 /**
  * Null where passkeys are not possible. On the machine itself the name is `localhost`, because an
@@ -27,7 +27,7 @@ export function passkeyPlace(baseUrl: string): PasskeyPlace | null {
   return protocol === 'https:' && !isNumber ? { host, origin } : null;
 }
 
-export type PasskeyRow = {
+type PasskeyRow = {
   readonly id: string;
   readonly user_id: string;
   readonly credential_id: string;
@@ -44,7 +44,7 @@ export function passkeysOf(sql: Queryable, user: string): Promise<PasskeyRow[]> 
   return sql<PasskeyRow[]>`select * from passkeys where user_id = ${user} order by created_at, id`;
 }
 
-export async function passkeyByCredential(
+async function passkeyByCredential(
   sql: Queryable,
   credential: string,
 ): Promise<PasskeyRow | undefined> {
@@ -88,7 +88,7 @@ export async function deletePasskeysOf(sql: Queryable, user: string): Promise<vo
 }
 
 /** False when it was removed meanwhile. */
-export async function writePasskeyUse(
+async function writePasskeyUse(
   sql: Queryable,
   {
     id,
@@ -208,7 +208,7 @@ function transportsIn(given: readonly string[]): Transport[] {
   return transports.filter((each) => given.includes(each));
 }
 
-export type NewPasskey = Pick<
+type NewPasskey = Pick<
   PasskeyRow,
   'credential_id' | 'public_key' | 'counter' | 'transports' | 'is_synced'
 >;
@@ -282,11 +282,11 @@ function challengeIn({
 /**
  * The id of the answering passkey, before it is known whether it is registered. @throws Refusal.
  */
-export function credentialOf(text: string): string {
+function credentialOf(text: string): string {
   return read(signedShape, text).id;
 }
 
-export type PasskeyUse = {
+type PasskeyUse = {
   readonly challenge: string;
   readonly counter: number;
   readonly is_synced: boolean;
@@ -296,7 +296,7 @@ export type PasskeyUse = {
  * The data that a passkey signed. @throws Refusal when the signature is not its own, or not for
  * this site.
  */
-export async function signedBy(
+async function signedBy(
   place: PasskeyPlace,
   passkey: PasskeyRow,
   text: string,
@@ -370,7 +370,7 @@ function stale(): Refusal {
   return new Refusal('passkey_refused', 'This took too long, or was done already; try again.');
 }
 
-export type Signed = { readonly passkey: PasskeyRow; readonly use: PasskeyUse };
+type Signed = { readonly passkey: PasskeyRow; readonly use: PasskeyUse };
 
 /**
  * The passkey that signed, verified before any transaction, because verification is slow the first

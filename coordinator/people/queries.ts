@@ -28,7 +28,7 @@ export async function writeEmail(
   }
 }
 
-export type NewInvitation = {
+type NewInvitation = {
   readonly id: string;
   readonly organisation: string;
   readonly email: string;
@@ -135,7 +135,7 @@ export async function deleteInvitationsBy(
     and invited_by = ${user} and (role = 'owner' or not ${ofOwners})`;
 }
 
-export type UserRow = { readonly id: string; readonly email: string };
+type UserRow = { readonly id: string; readonly email: string };
 
 /** @throws Refusal `email_taken`. */
 export async function insertUser(
@@ -213,7 +213,7 @@ export async function hasOwner(sql: Queryable): Promise<boolean> {
   return (await sql`select 1 from memberships where role = 'owner' limit 1`).length > 0;
 }
 
-export type ListedMember = {
+type ListedMember = {
   readonly id: string;
   readonly email: string;
   readonly name: string;
@@ -230,7 +230,7 @@ export function membersOf(sql: Queryable, organisation: string): Promise<ListedM
     order by array_position(array['owner', 'admin', 'member', 'viewer'], m.role), lower(u.email)`;
 }
 
-export type OwnMembership = {
+type OwnMembership = {
   readonly id: string;
   readonly name: string;
   readonly role: Role;

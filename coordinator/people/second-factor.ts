@@ -120,7 +120,7 @@ export function stepOfCode(secret: string, code: string, now: number): number | 
     .find((step) => timingSafeEqual(typed, Buffer.from(codeOf(secret, step))));
 }
 
-export type SecondFactor = {
+type SecondFactor = {
   /** Encrypted. */
   readonly secret: Uint8Array;
   readonly created_at: number;

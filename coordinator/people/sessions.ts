@@ -52,7 +52,7 @@ export function endSessionCookie(isSecure: boolean): string {
  * A session with everything that a page depends on, as it is now. The organisation's part is null
  * for a user without any.
  */
-export type SessionHolder = {
+type SessionHolder = {
   readonly id: string;
   readonly created_at: number;
   readonly last_used_at: number;
@@ -73,7 +73,7 @@ export type SessionHolder = {
 };
 
 /** In the organisation that the session chose, or the user's first one. */
-export async function sessionHolder(
+async function sessionHolder(
   sql: Queryable,
   fingerprint: Buffer,
 ): Promise<SessionHolder | undefined> {
@@ -90,7 +90,7 @@ export async function sessionHolder(
   return row;
 }
 
-export type NewSession = {
+type NewSession = {
   readonly id: string;
   readonly fingerprint: Buffer;
   readonly user: string;
@@ -140,7 +140,7 @@ export async function writeActiveOrganisation(
   await sql`update sessions set organisation_id = ${organisation} where id = ${id}`;
 }
 
-export type SessionRow = {
+type SessionRow = {
   readonly id: string;
   readonly created_at: number;
   readonly last_used_at: number;
@@ -159,7 +159,7 @@ export function sessionsOf(sql: Queryable, user: string): Promise<SessionRow[]> 
  * Writes when and from where sessions were last used, many in one statement; times never move
  * backwards, because several coordinators report.
  */
-export async function writeSessionUses(
+async function writeSessionUses(
   sql: Queryable,
   uses: ReadonlyMap<string, { readonly at: number; readonly address: string }>,
 ): Promise<void> {

@@ -26,7 +26,7 @@ import { endOldKeys, keyPlaceOf, type ProbeRow, revokedKeys } from './queries.ts
  *
  * One that is made again may get the same server, and is then lost again.
  */
-export type Consumers = {
+type Consumers = {
   /** @throws when one of them could not be made; the others exist all the same. */
   readonly keep: (durables: readonly Consumer[]) => Promise<void>;
   /** Settles when they are gone, or will be without an answer. */
@@ -162,7 +162,7 @@ export function createConsumers({
  * Streams to which the servers refused their replicas or their place, as servers do that have not
  * all joined yet. They are requested again, at doubling distances.
  */
-export type StreamGrowth = { readonly tick: () => Promise<void> };
+type StreamGrowth = { readonly tick: () => Promise<void> };
 
 const firstMs = 10_000;
 const maxMs = 600_000;
@@ -209,7 +209,7 @@ export function createStreamGrowth({
  * Manages what probes need on the bus: their durable consumers, and the end of their rights. One
  * coordinator does this, the owner of the first partition.
  */
-export type ProbeBusAdmin = {
+type ProbeBusAdmin = {
   /**
    * Applies operations' changes of probes, right after the notification and again from time to
    * time.

@@ -82,13 +82,13 @@ export type Accepted = {
   readonly probe: ProbeRow;
   readonly batch: Batch;
 };
-export type Intake =
+type Intake =
   | { readonly is: 'accepted'; readonly accepted: Accepted }
   | { readonly is: 'refused'; readonly probe: string; readonly reason: RefusedReason };
 
 const maxBytes = 1024 * 1024;
 
-export type SenderFault = Extract<RefusedReason, 'unknown_probe' | 'revoked_probe' | 'not_signed'>;
+type SenderFault = Extract<RefusedReason, 'unknown_probe' | 'revoked_probe' | 'not_signed'>;
 
 /** The registered probe that signed this message, if any. */
 export async function senderOf(

@@ -36,10 +36,10 @@ const maxTold = 3;
 const reportedWithinMs = 300_000;
 
 /** `up_ms`: how long the process has run, by its own count, so that no clock has to be right. */
-export type Said = { readonly id: string; readonly up_ms: number };
+type Said = { readonly id: string; readonly up_ms: number };
 
 /** `isOlder`: whether a later process runs as the same probe; `ends`: whether to tell it to end. */
-export type SessionVerdict = {
+type SessionVerdict = {
   readonly sessions: Sessions;
   readonly isOlder: boolean;
   readonly ends: boolean;
@@ -83,7 +83,7 @@ export function noteSession(
  * not wait until the server notices that it had gone. Two that keep displacing each other have the
  * same credentials; then the operator is notified, and they are left alone for a while.
  */
-export type Displacer = {
+type Displacer = {
   /** The address of a key's newest connection, as the server sees it. */
   readonly addressOf: (key: string) => string | undefined;
   readonly stop: () => void;

@@ -53,7 +53,7 @@ type Minted = {
 };
 
 /** What a probe's own key may do on the bus, for the lifetime of its credentials. */
-export function mintProbe(
+function mintProbe(
   account: Key,
   { probe, key, of: { name, continent, organisation } }: Minted,
   now: number,
@@ -280,7 +280,7 @@ export async function pushRevocations(
  * limit is counted under its lock, and leaves an outbox row; the bus gets it right after the
  * commit. app.ts passes it in, because it needs the keys of the bus.
  */
-export type NewProbe = {
+type NewProbe = {
   readonly name: string;
   readonly continent: Continent;
   /** The only organisation whose monitors it checks; null for a public probe. */
@@ -293,7 +293,7 @@ export type NewProbe = {
  * What a host receives when it becomes a probe: all addresses, and the permissions of its key.
  * Nothing of it is secret.
  */
-export type Welcome = {
+type Welcome = {
   readonly nats_url: string;
   readonly nats_ca: string | null;
   readonly jwt: string;

@@ -20,10 +20,10 @@ import { doubtPlace, type ProbeRow } from './queries.ts';
  * of its speed, so a round trip limits how far apart two probes can be; nothing limits how near. A
  * short round trip to another continent is therefore a proof; a long one says nothing.
  */
-export type RoundTrip = { readonly one: string; readonly other: string; readonly ms: number };
+type RoundTrip = { readonly one: string; readonly other: string; readonly ms: number };
 export type Placed = { readonly id: string; readonly continent: Continent };
 /** With the address that the bus sees; undefined where it is unknown. */
-export type Addressed = Placed & { readonly address: string | undefined };
+type Addressed = Placed & { readonly address: string | undefined };
 
 /**
  * Distance for each millisecond of a round trip: half of it each way, at 200 km a millisecond. No

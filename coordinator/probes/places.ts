@@ -17,7 +17,7 @@ export function placeOf(sql: Queryable) {
 }
 
 /** A private place with the probes that are not removed. */
-export type Place = {
+type Place = {
   readonly id: string;
   readonly name: string;
   readonly continent: Continent;
@@ -235,7 +235,7 @@ export async function placesOfProbes(
  * Of results `r` with their probe `p` and monitor `m`: a private place among others sees another
  * side than its continent. Figures have it among the continents.
  */
-export function seenFrom(sql: Queryable, hasPlaces = sql`m.places is not null`) {
+function seenFrom(sql: Queryable, hasPlaces = sql`m.places is not null`) {
   return sql`case when ${hasPlaces} then coalesce(${placeOf(sql)}::text, p.continent)
     else p.continent end`;
 }

@@ -164,7 +164,7 @@ function otherWire(name: string): string {
  * counts from its start on. The database stores the reported count, so that another leader does not
  * report it again.
  */
-export type DroppedResults = {
+type DroppedResults = {
   readonly hear: (present: Present) => void;
   /** Only for the leader. */
   readonly tick: () => Promise<void>;

@@ -15,7 +15,7 @@ import type { ProbeRow } from './queries.ts';
  * Who asks, for the firewalls of targets: the public probes with their addresses, and the keys that
  * their requests are signed with. Anyone may read it, and it says nothing of private probes.
  */
-export type PublicLists = {
+type PublicLists = {
   readonly json: PublicDocument;
   readonly text: PublicDocument;
   readonly directory: PublicDocument;

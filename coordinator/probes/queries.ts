@@ -167,12 +167,12 @@ export type ProbeTrust = Pick<
   | 'origin_as'
 >;
 
-export type ProbeKey = { readonly key: string; readonly until: number | null };
+type ProbeKey = { readonly key: string; readonly until: number | null };
 
 const keysShape = z.array(z.object({ key: z.string(), until: z.number().nullable() }));
 
 /** A doubted place counts as a quarantine. */
-export function notBelieved(sql: Queryable) {
+function notBelieved(sql: Queryable) {
   return sql`coalesce(quarantined_at, doubted_at) as quarantined_at,
     coalesce(quarantine_reason, doubt_reason) as quarantine_reason`;
 }

@@ -36,9 +36,9 @@ import { sitesOf } from './sites.ts';
  */
 const atOnce = 6_000;
 
-export type LastPresence = { readonly probe: string; readonly at: number };
+type LastPresence = { readonly probe: string; readonly at: number };
 
-export type Silence = { readonly lost: readonly string[]; readonly busAway: boolean };
+type Silence = { readonly lost: readonly string[]; readonly busAway: boolean };
 
 /**
  * Which probes are lost (rule 7): those that are silent for 15 s. But silence counts only while the
@@ -99,7 +99,7 @@ export function observingProbeOf({
  * the last connection to the bus, the last standstill of our own, and the first presence after none
  * was heard.
  */
-export type Network = {
+type Network = {
   /**
    * The next tick should not be waited for: a probe leaves or is back, or the last of all probes
    * was heard for the first time. A change before there was a listener calls it at once.

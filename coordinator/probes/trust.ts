@@ -24,7 +24,7 @@ import { setQuarantine } from './queries.ts';
 /** What coordinators exchange about probes whose failures are refuted (rule 16). */
 
 /** `shares`: by probe. */
-export type CoordinatorShares = {
+type CoordinatorShares = {
   readonly coordinator: string;
   readonly shares: ReadonlyMap<string, Share>;
 };
@@ -35,7 +35,7 @@ const shareShape = z.object({
 });
 
 /** The shares of this coordinator and of every other that is alive and decides. */
-export async function sharedProbeTrust(
+async function sharedProbeTrust(
   sql: Queryable,
   owner: string,
   aliveMs: number,
@@ -57,7 +57,7 @@ export async function sharedProbeTrust(
 }
 
 /** A coordinator that the database has removed shares nothing until it is registered again. */
-export async function shareProbeTrust(
+async function shareProbeTrust(
   sql: Queryable,
   owner: string,
   shares: ReadonlyMap<string, Share>,
@@ -76,7 +76,7 @@ export async function shareProbeTrust(
     on conflict (coordinator_id, probe_id) do update set share = excluded.share`;
 }
 
-export async function clearProbeTrust(
+async function clearProbeTrust(
   sql: Queryable,
   owner: string,
   probes: readonly string[],
@@ -100,7 +100,7 @@ export type ObservedState = {
  * and from the others' shares. A sick probe is quarantined in the database, from which all learn of
  * it.
  */
-export type ProbeTrust = {
+type ProbeTrust = {
   readonly observe: (result: SeenResult, of: ObservedState) => void;
   /**
    * Whether a pass of this probe can change its trust: a trusted one with all targets right cannot

@@ -3,7 +3,7 @@ import type { Queryable } from '../database/connect.ts';
 import { escapeLike } from '../database/sql.ts';
 import { anyLetter, formsOf } from './typos.ts';
 
-export type FoundRow = {
+type FoundRow = {
   readonly kind: 'monitor' | 'group' | 'incident' | 'status_page' | 'channel' | 'member' | 'tag';
   readonly id: string;
   readonly name: string;

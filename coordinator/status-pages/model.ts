@@ -45,9 +45,9 @@ function ratio(value: number): string {
   return (Math.floor(value * 10) / 10).toFixed(1);
 }
 
-export const largestLogo = 102_400;
+const largestLogo = 102_400;
 
-export type LogoType = 'image/png' | 'image/jpeg' | 'image/webp';
+type LogoType = 'image/png' | 'image/jpeg' | 'image/webp';
 
 /** Determined by the bytes: a file may have any name, and SVG could contain a script. */
 export function logoTypeOf(bytes: Uint8Array): LogoType | undefined {
@@ -88,7 +88,7 @@ const label = /^(?!-)[a-z0-9-]{1,63}(?<!-)$/;
  * A page's own domain, as DNS and browsers write it: lower case, punycode. @throws Refusal
  * `domain_invalid`: also for the address of the installation, where people sign in.
  */
-export function pageDomainFrom(text: string, baseUrl: string): string {
+function pageDomainFrom(text: string, baseUrl: string): string {
   const trimmed = text.trim();
   if (/[/:@?#]/.test(trimmed))
     throw refuse(
@@ -143,7 +143,7 @@ export type Impact = (typeof impacts)[number];
  * The last part of a page's address: lower-case letters, digits and single dashes, 1 to 60. @throws
  * Refusal `slug_invalid`.
  */
-export function slugFrom(text: string): string {
+function slugFrom(text: string): string {
   const slug = text.trim().toLowerCase();
   if (slug.length <= 60 && /^[a-z0-9]+(-[a-z0-9]+)*$/.test(slug)) return slug;
   throw new Refusal('slug_invalid', {

@@ -113,7 +113,7 @@ export async function countSubscribers(
 
 type Posted = Omit<PostRow, 'key' | 'written_at'> & { readonly written_at: string };
 
-export type PublishedIncident = {
+type PublishedIncident = {
   readonly id: string;
   readonly display_name: string;
   readonly started_at: number;
@@ -149,7 +149,7 @@ function postsJson(sql: Queryable, page: 'p.id' | 'm.page_id') {
   where o.page_id = ${sql(page)} and o.incident_id = i.id) as posts`;
 }
 
-export type IncidentPage = {
+type IncidentPage = {
   readonly id: string;
   readonly name: string;
   readonly slug: string;
@@ -543,7 +543,7 @@ export async function headingFor(
   return row?.group_id ?? null;
 }
 
-export type ProvenDomain = {
+type ProvenDomain = {
   readonly id: string;
   readonly domain: string;
   readonly domain_token: string;

@@ -4,7 +4,7 @@ import type { PageLanguage, UpdateKind } from './model.ts';
 
 /** Subscribers: the mailboxes that are mailed about a status page; webhooks are beside this. */
 
-export type NewSubscriber = {
+type NewSubscriber = {
   readonly id: string;
   readonly page: string;
   readonly email: string;
@@ -147,7 +147,7 @@ export async function removeSubscriber(sql: Queryable, page: string, id: string)
   await sql`delete from status_page_subscribers where page_id = ${page} and id = ${id}`;
 }
 
-export type SubscriberRow = {
+type SubscriberRow = {
   /** The list is in the order of its ids, which grow with time. */
   readonly key: 0;
   readonly place: string;

@@ -4,7 +4,7 @@ import { pageOfSubscriber, type SubscriberNotice, type SubscriberOfPage } from '
 
 /** Subscribers by webhook, and what is still to be sent to them. */
 
-export type NewWebhook = {
+type NewWebhook = {
   readonly id: string;
   readonly page: string;
   readonly fingerprint: Buffer;
@@ -14,7 +14,7 @@ export type NewWebhook = {
   readonly at: number;
 };
 
-export type WebhookPlace = {
+type WebhookPlace = {
   /** The address is subscribed already. */
   readonly isTaken: boolean;
   /** How many webhooks the page has beside it. */

@@ -14,7 +14,7 @@ import { tokenHolders, writeLastUsed } from './queries.ts';
  * checksum: typing errors are detected without the database, and leak scanners can be certain.
  */
 const prefixes = { api: 'svc_', join: 'svcj_' } as const;
-export type TokenKind = keyof typeof prefixes;
+type TokenKind = keyof typeof prefixes;
 
 const randomLength = 34;
 const checksumLength = 6;
@@ -36,7 +36,7 @@ function checksumOf(text: string): string {
   return digits;
 }
 
-export function looksLikeToken(text: string): boolean {
+function looksLikeToken(text: string): boolean {
   return text.startsWith(prefixes.api);
 }
 

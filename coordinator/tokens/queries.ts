@@ -4,7 +4,7 @@ import type { Role, Scope } from '../gate/caller.ts';
 import type { PlanName } from '../gate/plans.ts';
 
 /** A token with everything that a call depends on, as it is now. */
-export type TokenHolder = {
+type TokenHolder = {
   readonly fingerprint: string;
   readonly id: string;
   readonly name: string;
@@ -38,7 +38,7 @@ export function tokenHolders(
     where t.fingerprint = any(${fingerprints.map((hex) => `\\x${hex}`)}::bytea[])`;
 }
 
-export type NewToken = {
+type NewToken = {
   readonly id: string;
   readonly organisation: string;
   readonly user: string;

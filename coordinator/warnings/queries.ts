@@ -46,7 +46,7 @@ export function openWarningsOf(
   order by key`;
 }
 
-export type CertificateRow = {
+type CertificateRow = {
   readonly monitor: string;
   readonly name: string;
   readonly fingerprint: string;

@@ -185,7 +185,7 @@ const claimMs = 30_000;
 /** A webhook has no more at once than it has itself, whatever its host. */
 const shares = { all: 256, subject: 4, host: 4, organisation: 32, failing: 32 } as const;
 
-export type WebhookSendingDependencies = SendingDependencies & {
+type WebhookSendingDependencies = SendingDependencies & {
   readonly secrets: SecretsAtRest;
   /** Ends within less than the time of a claim. */
   readonly send: Sender['send'];

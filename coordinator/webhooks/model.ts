@@ -100,7 +100,7 @@ const pauses = [
 export const eventPauses: Pauses = { afterMs: pauses, longestAskedMs: day, jitter: 0.1 };
 
 /** What became of an attempt; its `class` is null when there was an answer. */
-export type Attempted = Answered & { readonly answer: string | null };
+type Attempted = Answered & { readonly answer: string | null };
 
 export function attempted(outcome: SendOutcome): Attempted {
   if (outcome.is !== 'answer') {

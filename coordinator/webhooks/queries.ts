@@ -52,10 +52,10 @@ export async function countWebhooks(sql: Queryable, organisation: string): Promi
   return row?.count ?? 0;
 }
 
-export type WebhookWrite = Pick<
-  WebhookRow,
-  'id' | 'description' | 'host' | 'event_types' | 'enabled'
-> & { readonly organisation: string; readonly secrets: Buffer };
+type WebhookWrite = Pick<WebhookRow, 'id' | 'description' | 'host' | 'event_types' | 'enabled'> & {
+  readonly organisation: string;
+  readonly secrets: Buffer;
+};
 
 export async function insertWebhook(
   sql: Queryable,
@@ -115,8 +115,8 @@ export async function deleteWebhook(
   await sql`delete from webhooks where organisation_id = ${organisation} and id = ${id}`;
 }
 
-export const deliveryStates = ['waiting', 'delivered', 'failed', 'cancelled'] as const;
-export type DeliveryState = (typeof deliveryStates)[number];
+const deliveryStates = ['waiting', 'delivered', 'failed', 'cancelled'] as const;
+type DeliveryState = (typeof deliveryStates)[number];
 
 export type DeliveryRow = {
   readonly key: number;

@@ -8,7 +8,7 @@ const boxShape = z.object({
   secrets: z.array(z.object({ secret: z.string(), until: z.number().nullable() })),
 });
 
-export type WebhookBox = z.infer<typeof boxShape>;
+type WebhookBox = z.infer<typeof boxShape>;
 
 /** Must run in the transaction that stores it. */
 export function sealWebhook(

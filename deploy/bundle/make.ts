@@ -12,7 +12,7 @@ import { bundleCoordinator } from './coordinator.ts';
 import { packageName, packPackage } from './package.ts';
 
 /** Checksums as `sha256sum -c` reads them. */
-export function sumsOf(files: ReadonlyMap<string, string | Uint8Array>): string {
+function sumsOf(files: ReadonlyMap<string, string | Uint8Array>): string {
   return [...files]
     .map(([name, text]) => `${createHash('sha256').update(text).digest('hex')}  ${name}\n`)
     .join('');

@@ -36,7 +36,7 @@ export const partNames = ['coordinator', 'probe', 'client'] as const;
 const whole = 'antipode';
 /** The parts, and the whole service. */
 export const imageNames = [...partNames, whole] as const;
-export type ImageName = (typeof imageNames)[number];
+type ImageName = (typeof imageNames)[number];
 
 export function tagOf(name: ImageName): string {
   return `${name === whole ? name : `antipode-${name}`}:${version}`;

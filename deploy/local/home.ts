@@ -208,7 +208,7 @@ export function busEnvironment(identity: BusIdentity, url: string): BusEnvironme
   };
 }
 
-export type ProbeSeat = {
+type ProbeSeat = {
   readonly home: string;
   readonly name: string;
   readonly credentials: string;

@@ -193,7 +193,7 @@ async function keep(cache: string, file: string): Promise<NatsBinary> {
  * probes, and the full resolver, so that a revocation pushed to it outlives a restart. Only
  * features of 2.10 are needed.
  */
-export type NatsOptions = {
+type NatsOptions = {
   readonly binary: NatsBinary;
   /** Holds the configuration, the account JWTs and JetStream's files. */
   readonly folder: string;
@@ -204,7 +204,7 @@ export type NatsOptions = {
   readonly log: string;
 };
 
-export type NatsPlace = {
+type NatsPlace = {
   readonly folder: string;
   readonly identity: BusIdentity;
   readonly host: string;
@@ -347,7 +347,7 @@ async function faultsOfBus(
 }
 
 /** The database and the bus: the embedded ones, started; or the person's own, taken as they are. */
-export type Ground = {
+type Ground = {
   readonly home: string;
   readonly cache: string;
   readonly logs: string;

@@ -159,7 +159,7 @@ export const databaseName = 'antipode';
 /** System folders that root may make and all users may pass through. */
 const systemCache = '/var/cache/antipode';
 
-export type PostgresOptions = {
+type PostgresOptions = {
   readonly home: string;
   readonly cache: string;
   readonly port: number;

@@ -25,7 +25,7 @@ export type Command = {
   readonly log: string;
 };
 
-export type Exit = { readonly code: number | null; readonly signal: NodeJS.Signals | null };
+type Exit = { readonly code: number | null; readonly signal: NodeJS.Signals | null };
 
 export type Child = {
   readonly name: string;
@@ -133,7 +133,7 @@ async function awaitStart(started: ChildProcess, name: string): Promise<number> 
   return await promise;
 }
 
-export async function lastLines(file: string): Promise<string> {
+async function lastLines(file: string): Promise<string> {
   const text = await readFile(file, 'utf8').catch(
     (cause: unknown) => `(its log cannot be read: ${String(cause)})`,
   );
@@ -182,7 +182,7 @@ export type Processes = {
   readonly dismiss: () => Promise<void>;
 };
 
-export type ProcessEvents = {
+type ProcessEvents = {
   readonly say: (line: string) => void;
   /** A service has a new process. */
   readonly onStarted: () => void;
@@ -268,7 +268,7 @@ export function createProcesses({ say, onStarted }: ProcessEvents): Processes {
 }
 
 /** Identifies a process behind a number: a reused number is never signalled. */
-export type Process = { readonly pid: number; readonly started: string; readonly command: string };
+type Process = { readonly pid: number; readonly started: string; readonly command: string };
 
 export async function findProcess(pid: number): Promise<Process | undefined> {
   if (!signal(pid, 0)) return undefined;

@@ -10,7 +10,7 @@ import { release } from '../local/nats.ts';
 import { licenceText, npmParts, type Part } from './licences.ts';
 import { type BillEntry, billOfMaterials } from './parts.ts';
 
-export type Binary = {
+type Binary = {
   readonly name: string;
   readonly version: string;
   /** In SPDX's words, which know no public domain. */

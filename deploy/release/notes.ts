@@ -33,7 +33,7 @@ export function readChange(name: string, file: string): Change {
 }
 
 /** The changelog with a section of this version in front of all others. @throws if it has one. */
-export function withSection(
+function withSection(
   changelog: string,
   version: string,
   files: ReadonlyMap<string, string>,
@@ -54,7 +54,7 @@ export function withSection(
 }
 
 /** What the changelog says of this version alone, without its title. */
-export function sectionOf(changelog: string, version: string): string | undefined {
+function sectionOf(changelog: string, version: string): string | undefined {
   const [, ...sections] = changelog.split(/^## /m);
   const title = `${version}\n`;
   const found = sections.find((section) => section.startsWith(title));

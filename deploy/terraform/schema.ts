@@ -72,7 +72,7 @@ type Attribute = Shape & {
   readonly of?: string;
 };
 
-export type Resource = Pick<Managed, 'union' | 'lookup' | 'gone'> & {
+type Resource = Pick<Managed, 'union' | 'lookup' | 'gone'> & {
   readonly name: string;
   readonly description: string;
   readonly list: string;
@@ -348,7 +348,7 @@ const begin = '<!-- Made by schema.ts. -->';
 const end = '<!-- End. -->';
 
 /** The table of the README: what there is, and how it is imported. */
-export function readmeTable(): string {
+function readmeTable(): string {
   const rows = providerSchema().resources.map(({ name, lookup, attributes }) => {
     const names = (use: Attribute['use']) =>
       attributes

@@ -25,7 +25,7 @@ export type Behaviour<State, Message, Answer = void, Name extends string = strin
  * The state after a message, and the answer for its sender. Both are data: neither a message nor
  * its answer ever carries a function.
  */
-export type Received<State, Answer = void> = { readonly state: State; readonly answer: Answer };
+type Received<State, Answer = void> = { readonly state: State; readonly answer: Answer };
 
 export type Actor<Message, Answer = void> = {
   /** Leaves a message and does not wait; false when the mailbox is full or closed. */

@@ -32,7 +32,7 @@ export type SeenActor<Name extends string = string> = {
 /** What a part needs of its supervisor, for actors of these names. */
 export type Starts<Name extends string> = Pick<Supervisor<Name>, 'actor' | 'ticker' | 'part'>;
 
-export type TickerOptions = {
+type TickerOptions = {
   /** Where it is asked for each time, one with nothing to do ticks less often. */
   readonly everyMs: number | (() => number);
   readonly tick: () => Promise<unknown>;

@@ -164,7 +164,7 @@ function assembled<S extends Shape>(entries: readonly (readonly [string, unknown
 }
 
 /** A fault of an object's values together, when each is valid by itself. */
-export type Clash<S extends Shape> = (values: Values<S>, place: FieldPath) => Fault | undefined;
+type Clash<S extends Shape> = (values: Values<S>, place: FieldPath) => Fault | undefined;
 
 /** An object with a name in the API document. */
 export function object<S extends Shape>(
@@ -290,7 +290,7 @@ export function grown<T>(inner: Field<T>, value: T): Field<T> {
 }
 
 /** Any text may be used as one; the mark tells handlers where a number is written as one. */
-export type DateTime = string & { readonly isMoment?: true };
+type DateTime = string & { readonly isMoment?: true };
 
 /** A date-time in an answer: UTC with Z and milliseconds. */
 export function dateTime(more: More = {}): Field<DateTime> {

@@ -80,7 +80,7 @@ function redactHeaders(
   );
 }
 
-export function redactFaults(faults: readonly Fault[]): readonly Fault[] {
+function redactFaults(faults: readonly Fault[]): readonly Fault[] {
   return faults.map((fault) => ({
     ...fault,
     input: fault.loc.some((part) => typeof part === 'string' && secretKey.test(part))
@@ -93,7 +93,7 @@ export function redactFaults(faults: readonly Fault[]): readonly Fault[] {
  * What a caller's role and scope must allow: reading, writing, managing the organisation (owner and
  * admin), or owning it.
  */
-export type Access = 'read' | 'write' | 'manage' | 'own';
+type Access = 'read' | 'write' | 'manage' | 'own';
 
 /**
  * For whom an operation is: a user in an organisation, a user on what is their own, anyone who is
@@ -101,7 +101,7 @@ export type Access = 'read' | 'write' | 'manage' | 'own';
  */
 export type Audience = 'organisation' | 'person' | 'anonymous' | 'operator' | 'installation';
 
-export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
 /** What a caller sent, by location. */
 export type RawInput = {

@@ -547,7 +547,7 @@ export const readingTools: readonly Tool[] = Object.entries(listRows).map(([name
  * Prompts that a user may choose from their assistant's menu, where it has one: questions that need
  * several tools.
  */
-export type Prompt = {
+type Prompt = {
   readonly name: string;
   readonly title: string;
   readonly description: string;

@@ -151,7 +151,7 @@ export type ToolAnswer = {
   readonly question?: { readonly message: string; readonly title: string };
 };
 
-export type Argument = {
+type Argument = {
   readonly where: 'path' | 'query' | 'body';
   /** The parameter that it fills. */
   readonly key: string;
@@ -160,7 +160,7 @@ export type Argument = {
 };
 
 /** What a call changes: nothing, something that can be changed back, or a deletion. */
-export type Effect = 'looks' | 'changes' | 'deletes';
+type Effect = 'looks' | 'changes' | 'deletes';
 
 export type Tool = {
   readonly name: string;
@@ -244,7 +244,7 @@ function argumentsOf({ operation, without = [], own = {} }: Row): Tool['argument
 /**
  * All four are set, because by the protocol's defaults a tool is destructive and open to the world.
  */
-export function annotationsOf({ title, effect, idempotent, open }: Tool) {
+function annotationsOf({ title, effect, idempotent, open }: Tool) {
   return {
     title,
     readOnlyHint: effect === 'looks',
@@ -324,7 +324,7 @@ function withoutNull(schema: JsonSchema): JsonSchema {
  * The self-contained schema of the answer: the document's references become its own definitions.
  * Undefined: the answer is text only.
  */
-export function outputSchema({
+function outputSchema({
   operation: { response },
   more,
 }: Pick<Tool, 'operation' | 'more'>): ObjectSchema | undefined {

@@ -17,7 +17,7 @@ export async function endAll(ends: readonly End[]): Promise<void> {
   if (failures.length > 1) throw new AggregateError(failures, 'several parts did not end cleanly');
 }
 
-export type Turns<Key> = <Value>(key: Key, work: () => Promise<Value>) => Promise<Value>;
+type Turns<Key> = <Value>(key: Key, work: () => Promise<Value>) => Promise<Value>;
 
 /**
  * Runs one work after the other for each key, each once the one before has ended, with or without

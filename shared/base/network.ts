@@ -103,7 +103,7 @@ export function parseCidr(text: string): Cidr | undefined {
 }
 
 /** Whether a range names exactly one address. */
-export function namesOne([network, bits]: Cidr): boolean {
+function namesOne([network, bits]: Cidr): boolean {
   return bits === (network instanceof ip.IPv4 ? 32 : 128);
 }
 

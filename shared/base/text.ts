@@ -39,7 +39,7 @@ export function csvRows(text: string): readonly (readonly string[])[] | undefine
  * Descriptions of an incident, shared by pages, messages and assistants. Everything here is our own
  * text except the name.
  */
-export type IncidentWords = SeenFrom & {
+type IncidentWords = SeenFrom & {
   readonly name: string;
   readonly open: boolean;
   readonly confirmed: boolean;

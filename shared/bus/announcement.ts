@@ -75,7 +75,7 @@ function bytesOf(data: Uint8Array | string): Uint8Array {
   return typeof data === 'string' ? Buffer.from(data) : data;
 }
 
-export type AnnouncementVerdict =
+type AnnouncementVerdict =
   | { readonly is: 'accepted'; readonly revision: number }
   | { readonly is: 'refused'; readonly why: 'not_signed' | 'wrong_signature' };
 

@@ -152,7 +152,7 @@ type Passes = Pick<Batch, 'monitors' | 'numbers'>;
 const nothing: ReadonlyMap<number, Result> = new Map();
 
 /** A batch of plain passes and of other results, each in order of seq. */
-export function batchOfBoth(
+function batchOfBoth(
   { probe, generation, partition, after }: Head,
   passes: Passes,
   others: readonly Result[],

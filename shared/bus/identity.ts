@@ -160,7 +160,7 @@ export function createAccountIdentity(operatorSeed: string, name: string, now: n
 }
 
 /** The secrets of a bus, which cannot be made again; everything else is derived from them. */
-export type BusKeys = Pick<
+type BusKeys = Pick<
   BusIdentity,
   'operatorSeed' | 'accountSeed' | 'systemCredentials' | 'coordinatorCredentials'
 >;

@@ -87,7 +87,7 @@ export function serverFault(version: string, urls: readonly string[]): string | 
  * CPU of `storing.ts`; it creates or changes a consumer and never does either, and its time limits
  * are those of a connection and not of a call.
  */
-export type Request = (
+type Request = (
   subject: string,
   data: string,
   timeoutMs: number,
@@ -112,7 +112,7 @@ export type StreamKeeping = {
   readonly placement?: Placement | undefined;
 };
 
-export type Placement = { readonly cluster?: string | undefined; readonly tags: readonly string[] };
+type Placement = { readonly cluster?: string | undefined; readonly tags: readonly string[] };
 
 export type ConsumerOptions = {
   readonly name: string;
@@ -132,7 +132,7 @@ export type StoredValue = {
   readonly header: (name: string) => string | undefined;
 };
 
-export type StreamState = {
+type StreamState = {
   readonly messages: number;
   readonly bytes: number;
   /** Another time means a recreated stream, numbered from 1. */
@@ -244,7 +244,7 @@ const storedMessage = z.object({
  * Of those that are to keep a stream, how many do not. The leader is not among its replicas; a
  * server without a cluster reports neither.
  */
-export function missingOf(
+function missingOf(
   { config, cluster }: Pick<z.infer<typeof streamInfo>, 'config' | 'cluster'>,
   replicas = 1,
 ): number {
@@ -260,7 +260,7 @@ export function missingOf(
  * a server refuses to move and to grow one at once. What we have no say in stays as an operator set
  * it; replicas never become fewer.
  */
-export function updatesOf(
+function updatesOf(
   current: z.infer<typeof streamConfig>,
   options: StreamOptions,
   { replicas = 1, placement }: StreamKeeping,
@@ -317,7 +317,7 @@ function placementBody({ cluster, tags }: Placement) {
   };
 }
 
-export type ManagementDependencies = {
+type ManagementDependencies = {
   readonly keeping?: StreamKeeping | undefined;
   /** The server refused to move or grow a stream, which stays as it is. */
   readonly onRefused: (stream: string, why: BusRefusal) => void;

@@ -136,7 +136,7 @@ const served = z.object({
 });
 
 /** In one result. */
-export const maxWarnings = 16;
+const maxWarnings = 16;
 
 export const resultMessage = z.object({
   seq: z.int().min(1),

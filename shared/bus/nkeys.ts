@@ -15,7 +15,7 @@ import {
 import { z } from 'zod';
 import { createRecentCache } from '../base/async.ts';
 
-export type KeyKind = 'operator' | 'account' | 'user';
+type KeyKind = 'operator' | 'account' | 'user';
 
 export type Key = {
   readonly kind: KeyKind;
@@ -220,9 +220,9 @@ function part(value: unknown): string {
  * User id → the second up to which its credentials are void; NATS refuses every JWT of that user
  * that is not younger.
  */
-export type Revocations = { readonly [userId: string]: number };
+type Revocations = { readonly [userId: string]: number };
 
-export type AccountOf = {
+type AccountOf = {
   name: string;
   account: string;
   operator: Key;
@@ -274,7 +274,7 @@ export type Permissions = {
  */
 export type UserLimits = { readonly subscriptions: number; readonly payloadBytes: number };
 
-export type UserOf = {
+type UserOf = {
   name: string;
   user: string;
   account: Key;
@@ -318,7 +318,7 @@ const claimsShape = z.object({
   }),
 });
 
-export type NatsClaims = z.infer<typeof claimsShape>;
+type NatsClaims = z.infer<typeof claimsShape>;
 
 /**
  * @throws when it is no NATS JWT, or its issuer did not sign it. The caller decides whether to
@@ -350,7 +350,7 @@ export function withRevocations(
 
 // Credentials files
 
-export type Credentials = { readonly jwt: string; readonly seed: string };
+type Credentials = { readonly jwt: string; readonly seed: string };
 
 /** The text of a credentials file as every NATS client reads it. */
 export function formatCredentials(of: Credentials): string {

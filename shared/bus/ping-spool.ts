@@ -6,7 +6,7 @@ import { makeFolder } from '../base/process.ts';
 import { type PingMessage, pingMessage } from './messages.ts';
 
 /** The ids of the delivered pings, and why others failed. */
-export type HandedOver = {
+type HandedOver = {
   readonly handed: ReadonlySet<string>;
   readonly failures: readonly unknown[];
 };

@@ -53,7 +53,7 @@ export type PullOptions = {
 
 export type Pull = { readonly stop: () => Promise<void> };
 
-export type PullAnswer = {
+type PullAnswer = {
   readonly message: Message;
   readonly reply: string;
   readonly status: number;

@@ -92,7 +92,7 @@ function seedOf(kind: 'account' | 'operator', form: RegExp) {
  * the coordinators' settings. Operator mode, TLS first, and streams on every machine. Pure, except
  * for the keys, which are made once and for all.
  */
-export type BusPlan = {
+type BusPlan = {
   /** Where clients reach each machine, `tls://host:port`, in their order. */
   readonly addresses: readonly string[];
   /** Where the machines reach one another, `host:port`, in the same order. */

@@ -7,7 +7,7 @@ export const publishAck = z.object({ seq: z.number(), duplicate: z.boolean().def
  * well, but make for each message a race of promises with a timer of its own, which a coordinator
  * that publishes a hundred thousand assignments pays in CPU and in garbage.
  */
-export type Storing<Answer> = {
+type Storing<Answer> = {
   /**
    * `send` publishes the message, with the subject under which the answer comes; `fail` says that it could not, if that shows only later.
    * @throws what it throws, or why the message was not stored.
@@ -23,7 +23,7 @@ export type Storing<Answer> = {
   readonly giveUp: (why: string) => void;
 };
 
-export type StoringDependencies<Answer> = {
+type StoringDependencies<Answer> = {
   /** The subject below which answers come in. */
   readonly inbox: string;
   readonly listen: (

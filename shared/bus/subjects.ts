@@ -78,14 +78,14 @@ function pingPlaceToken(place: PingPlace): string {
   return place === 'coordinator' ? place : continentToken(place);
 }
 
-export type InBucket = {
+type InBucket = {
   readonly partition: number | '*';
   readonly bucket: number | '*';
   /** The number of a part, or the id of a monitor. */
   readonly item: number | string;
 };
 
-export type BucketSubject = {
+type BucketSubject = {
   readonly place: string;
   readonly partition: number;
   readonly bucket: number;

@@ -25,7 +25,7 @@ export const configKeys: Readonly<Record<Kind, ConfigKeys>> = {
 };
 
 /** A key that does nothing, the one that was probably meant, and the sentence that says so. */
-export type UnknownConfigKey = {
+type UnknownConfigKey = {
   readonly key: string;
   readonly meant: string | null;
   readonly sentence: string;

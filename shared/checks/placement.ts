@@ -22,7 +22,7 @@ import { websocketUrl } from './websocket/config.ts';
  * (PROBE_ALLOW_CIDRS).
  */
 
-export type Inside = {
+type Inside = {
   /** Which key of the monitor contains it. */
   readonly key: 'target' | 'config.resolver';
   readonly host: string;

@@ -7,7 +7,7 @@ import { type Continent, isContinent } from '../base/continents.ts';
  */
 export type Place = string;
 
-export type PublicPlace = { readonly continent: Continent; readonly region: string | null };
+type PublicPlace = { readonly continent: Continent; readonly region: string | null };
 
 /** The continent and region that a public place names; undefined for a private one. */
 export function publicPlace(place: Place): PublicPlace | undefined {

@@ -8,7 +8,7 @@ import type { Flag, FlagKind } from './arguments.ts';
  * What a command needs of an operation: our own table provides it, and so does the document of a
  * newer service.
  */
-export type CommandSource = {
+type CommandSource = {
   readonly id: string;
   readonly method: string;
   readonly path: string;
@@ -62,7 +62,7 @@ function singular(word: string): string {
   return word.replace(/s$/, '');
 }
 
-export function commandOf(operation: CommandSource): Command {
+function commandOf(operation: CommandSource): Command {
   const alone = operation.params.length === 1;
   return {
     words: commandWords(operation),

@@ -6,7 +6,7 @@ import { whyNotReached } from '../base/text.ts';
 import { readSettings, type Settings } from './settings.ts';
 
 /** The next page of a list, as a part of the query. */
-export type Next = { readonly key: 'cursor' | 'after'; readonly value: string };
+type Next = { readonly key: 'cursor' | 'after'; readonly value: string };
 
 /**
  * The next page after this answer; undefined when the list is complete. Lists of changes use
@@ -30,7 +30,7 @@ export type Call = {
 
 export type ApiAnswer = { readonly status: number; readonly body: unknown };
 
-export type Fault = { readonly loc: readonly (string | number)[]; readonly msg: string };
+type Fault = { readonly loc: readonly (string | number)[]; readonly msg: string };
 
 /** The API refused. Programs branch on `code`; `faults` are those of a 422, field by field. */
 export class CallRefused extends Error {

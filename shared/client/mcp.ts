@@ -33,23 +33,23 @@ import {
 } from './http.ts';
 import { readSettings, SettingsFault } from './settings.ts';
 
-export type Id = string | number;
+type Id = string | number;
 
 /**
  * A value as a message, or why it is none: the library silently drops what it does not recognise.
  */
-export type Read =
+type Read =
   | { readonly message: JSONRPCMessage }
   | { readonly id: Id | null; readonly fault: string };
 
-export function idOf(message: unknown): Id | undefined {
+function idOf(message: unknown): Id | undefined {
   const id = isRecord(message) ? message.id : undefined;
   return typeof id === 'string' || (typeof id === 'number' && Number.isSafeInteger(id))
     ? id
     : undefined;
 }
 
-export function readMessage(value: unknown): Read {
+function readMessage(value: unknown): Read {
   const message = bare(value);
   if (isJSONRPCRequest(message) || isJSONRPCNotification(message) || isJSONRPCResponse(message))
     return { message };
@@ -354,7 +354,7 @@ function isRest(operation: Operation): operation is RestOperation {
  * Serves until the input ends and every call in progress has its answer. The settings are read at
  * the first call, so a server without them can still say what is missing.
  */
-export function serveMcp(parts: {
+function serveMcp(parts: {
   readonly input: Readable;
   readonly output: Writable;
   readonly client: () => HttpClient;

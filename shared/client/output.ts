@@ -23,7 +23,7 @@ export function fieldsOf(text: string): Fields {
     .map((field) => field.split('.'));
 }
 
-export function valueAt(item: unknown, path: readonly string[]): unknown {
+function valueAt(item: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>(
     (value, key) => (isRecord(value) && Object.hasOwn(value, key) ? value[key] : undefined),
     item,
@@ -117,20 +117,20 @@ const meanings: Readonly<Record<string, Colour>> = {
   refused: 'red',
   left: 'grey',
 };
-export const meaningKeys = new Set(['status', 'state', 'result']);
+const meaningKeys = new Set(['status', 'state', 'result']);
 
-export function timeOf(value: unknown): number | undefined {
+function timeOf(value: unknown): number | undefined {
   return typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(value)
     ? Date.parse(value)
     : undefined;
 }
 
 /** The day of a time, as it is written. */
-export function dayOf(value: unknown): string {
+function dayOf(value: unknown): string {
   return String(value).slice(0, 10);
 }
 
-export function plainText(key: string, value: unknown, now: number): string {
+function plainText(key: string, value: unknown, now: number): string {
   if (value === null || value === undefined || value === '') return '–';
   const time = timeOf(value);
   if (time !== undefined) return relative(time, now);
@@ -158,7 +158,7 @@ function numberText(key: string, value: number): string {
 }
 
 /** Adds the word open or resolved to an incident. */
-export function withState(item: Item): Item {
+function withState(item: Item): Item {
   return typeof item.open === 'boolean' && Object.hasOwn(item, 'confirmed_at')
     ? {
         state: item.open ? (item.confirmed_at === null ? 'verifying' : 'open') : 'resolved',
@@ -167,12 +167,12 @@ export function withState(item: Item): Item {
     : item;
 }
 
-export function painted(key: string, text: string, paint: Paint): string {
+function painted(key: string, text: string, paint: Paint): string {
   const colour = meaningKeys.has(key) ? meanings[text.trim()] : undefined;
   return colour ? paint(text, colour) : text;
 }
 
-export function title(key: string): string {
+function title(key: string): string {
   return key.replaceAll('_', ' ').replace(/ (s|at|seconds)$/, '');
 }
 
@@ -409,7 +409,7 @@ function noteLines(text: string, { columns, paint }: Terminal): string[] {
 }
 
 /** A list within a card: short members become columns, and the others are named. */
-export function innerTable(
+function innerTable(
   items: readonly Item[],
   terminal: Terminal,
   days: ReadonlySet<string>,
@@ -435,7 +435,7 @@ function isPlace(value: unknown): boolean {
   return placeName(value) !== undefined;
 }
 
-export function card(item: Item, terminal: Terminal): string {
+function card(item: Item, terminal: Terminal): string {
   return `${cardLines(item, '', terminal).join('\n')}\n`;
 }
 

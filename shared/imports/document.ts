@@ -14,7 +14,7 @@ import {
 
 /** A YAML document as a value, with the place of everything in it. */
 
-export type Place = { readonly line: number; readonly column: number };
+type Place = { readonly line: number; readonly column: number };
 export type Path = readonly (string | number)[];
 export type FileFault = Place & {
   readonly file: string;

@@ -101,7 +101,7 @@ const reasons: Readonly<Record<string, string>> = {
   packet_size: 'echo requests have one size.',
 };
 
-export type MonitorOfFile = Raw & { readonly type: string };
+type MonitorOfFile = Raw & { readonly type: string };
 
 export function monitorFrom(raw: Raw, name: string, work: Work): MonitorOfFile | undefined {
   const row = rowOf(raw, meaningless, usual);

@@ -119,7 +119,7 @@ function omitted(name: string, why: string, work: Work): '' {
   return '';
 }
 
-export type Credentials = { readonly username: string; readonly password: string };
+type Credentials = { readonly username: string; readonly password: string };
 
 export function credentialsFrom(
   username: string,

@@ -25,7 +25,7 @@ export const kumaTables = [
   'incident',
   'proxy',
 ] as const;
-export type KumaTables = Readonly<Partial<Record<(typeof kumaTables)[number], readonly Raw[]>>>;
+type KumaTables = Readonly<Partial<Record<(typeof kumaTables)[number], readonly Raw[]>>>;
 
 /** The tables that a backup stands for; undefined when it is none. */
 export function kumaTablesOf(backup: unknown): KumaTables | undefined {

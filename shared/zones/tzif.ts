@@ -16,7 +16,7 @@ export type YearlyChange = {
 };
 
 /** What goes on after the last change that is written down. */
-export type Footer = {
+type Footer = {
   readonly offset: number;
   readonly summer?: {
     readonly offset: number;

@@ -59,7 +59,7 @@ export type Service = {
   readonly exited: Promise<number | null>;
 };
 
-export type Person = { readonly uid: number; readonly gid: number };
+type Person = { readonly uid: number; readonly gid: number };
 
 /**
  * A home that Postgres' user can pass through, with the nats-server of this machine in its cache,

@@ -25,7 +25,7 @@ export type Phase = {
   readonly healedAt: number;
 };
 
-export type Verdict = 'right' | 'missed' | 'false';
+type Verdict = 'right' | 'missed' | 'false';
 
 export type Row = {
   readonly scenario: string;

@@ -18,7 +18,7 @@ import { createWorld, type World, type WorldTarget } from './world.ts';
  */
 
 export const subjectNames = ['antipode', 'gatus', 'blackbox'] as const;
-export type SubjectName = (typeof subjectNames)[number];
+type SubjectName = (typeof subjectNames)[number];
 const openings: Readonly<Record<SubjectName, Open>> = {
   antipode: openAntipode,
   gatus: openGatus,

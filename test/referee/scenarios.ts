@@ -3,7 +3,7 @@
  * to be told. The words are those of the trade.
  */
 
-export const faults = [
+const faults = [
   'unavailable',
   'refuses',
   'is-silent',

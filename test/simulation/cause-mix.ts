@@ -8,7 +8,7 @@ import {
 import { type Chance, createChance } from './story.ts';
 
 /** An organisation at the moment when something is asked, and what was broken in it. */
-export type CauseMix = {
+type CauseMix = {
   readonly failing: readonly Failing[];
   readonly passing: readonly Passing[];
   /** By what was broken: the incidents that it caused. */
@@ -87,7 +87,7 @@ const now = 10_000_000;
  * A random mix of planted causes, coincidences and noise: up to two things break within the same
  * minute, and other monitors fail for reasons of their own, some of them at that moment.
  */
-export function makeCauseMix(seed: number): CauseMix {
+function makeCauseMix(seed: number): CauseMix {
   const chance = createChance(seed);
   const monitors = Array.from({ length: 20 + chance.between(0, 180) }, (_, nth) =>
     makeMonitor(chance, nth),

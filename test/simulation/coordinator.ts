@@ -16,11 +16,11 @@ import { type MonitorSpec, noise, type Story } from './story.ts';
  * Sends what is due, by the real rules: asked again before each attempt; sent, then noted as sent,
  * so that a death between sends twice.
  */
-export type Alerter = { readonly wake: () => void; readonly stop: () => void };
+type Alerter = { readonly wake: () => void; readonly stop: () => void };
 
 const freshly = 1_000;
 
-export const createAlerter = (parts: {
+const createAlerter = (parts: {
   readonly agenda: Agenda;
   readonly database: Database;
   readonly record: Record;
@@ -157,7 +157,7 @@ export type Coordinator = Listener & {
   readonly alerter: Alerter;
 };
 
-export type CoordinatorDependencies = {
+type CoordinatorDependencies = {
   readonly story: Story;
   readonly agenda: Agenda;
   readonly bus: Bus;

@@ -49,7 +49,7 @@ export type Made = {
 };
 
 /** A message delivered to somebody outside. */
-export type Delivered = {
+type Delivered = {
   readonly incident: string;
   readonly event: AlertEvent;
   readonly channel: string;
@@ -96,7 +96,7 @@ export const createRecord = (monitors: number): Record => ({
  */
 
 export type Stored = { readonly seen: SeenResult; readonly made: Made };
-export type OutboxRow = { readonly monitor: number; readonly event: MonitorEvent };
+type OutboxRow = { readonly monitor: number; readonly event: MonitorEvent };
 
 /** What one round wants committed. */
 export type Unit = {
@@ -108,8 +108,8 @@ export type Unit = {
   readonly checkpoints: ReadonlyMap<number, Checkpoint> | null;
 };
 
-export type IncidentRow = { readonly monitor: number; readonly incident: Incident };
-export type Window = CoveringWindow & { readonly monitor: number | null };
+type IncidentRow = { readonly monitor: number; readonly incident: Incident };
+type Window = CoveringWindow & { readonly monitor: number | null };
 
 export type Database = {
   readonly watched: Watched[];

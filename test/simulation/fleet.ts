@@ -11,7 +11,7 @@ import { createChance, smallestThatFails } from './story.ts';
  * 30 s after the last fault each partition has one owner, each check its row and each outage its
  * alert, and no partition moves any more.
  */
-export type FleetStory = {
+type FleetStory = {
   readonly seed: number;
   readonly coordinators: number;
   /** How far each one's clock is ahead. */

@@ -6,7 +6,7 @@ import type { HeartbeatStory, Ping } from './heartbeat-story.ts';
  * made of it.
  */
 
-export type Expected = {
+type Expected = {
   readonly from: number;
   readonly to: number | null;
   readonly by: 'job' | 'silence';

@@ -97,7 +97,7 @@ const probesCutOff = (
 });
 
 /** An outage that begins, and often ends, while no probe can reach the bus. */
-export const unheardOutage = (chance: Chance, scene: Scene): readonly Happening[] => {
+const unheardOutage = (chance: Chance, scene: Scene): readonly Happening[] => {
   const long = chance.pick([20, 60, 300]) * second;
   const cut = probesCutOff(chance, { at: scene.from, until: scene.from + long });
   const from = scene.from + chance.between(0, Math.floor(long / 2));
@@ -111,7 +111,7 @@ export const unheardOutage = (chance: Chance, scene: Scene): readonly Happening[
  * All probes were away, or the bus was; one of them still is, and an outage of everywhere begins
  * before it is back.
  */
-export const outageAfterCut = (chance: Chance, scene: Scene): readonly Happening[] => {
+const outageAfterCut = (chance: Chance, scene: Scene): readonly Happening[] => {
   const { from, probes, monitors, places } = scene;
   const cut = { at: from, until: from + chance.pick([8, 15, 60]) * second };
   const isBus = chance.happens(0.5);
@@ -153,7 +153,7 @@ export const outageAfterCut = (chance: Chance, scene: Scene): readonly Happening
  * continents check. Those are back before somebody is who never checks it, and must not be waited
  * for.
  */
-export const outageOfSomeDuringCut = (chance: Chance, scene: Scene): readonly Happening[] => {
+const outageOfSomeDuringCut = (chance: Chance, scene: Scene): readonly Happening[] => {
   const { from, probes, monitors } = scene;
   const { index: monitor, continents } = chance.pick(monitors);
   const where = continents ?? [];
@@ -273,7 +273,7 @@ const makers: readonly (readonly [weight: number, Maker])[] = [
 ];
 const weights = makers.reduce((sum, [weight]) => sum + weight, 0);
 
-export const makeHappening = (chance: Chance, scene: Scene): Happening => {
+const makeHappening = (chance: Chance, scene: Scene): Happening => {
   let left = chance.next() * weights;
   for (const [weight, make] of makers) {
     left -= weight;

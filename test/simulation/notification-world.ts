@@ -39,7 +39,7 @@ export type Story = {
   readonly idle: readonly Span[];
   readonly until: number;
 };
-export type Sent = {
+type Sent = {
   readonly left: number;
   readonly items: { readonly incident: string; readonly event: StepEvent; isWithdrawn: boolean }[];
   readonly attempts: number[];

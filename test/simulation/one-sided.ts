@@ -13,7 +13,7 @@ import { type Chance, createChance } from './story.ts';
  * between a failure and an alarm.
  */
 
-export type OneSided = {
+type OneSided = {
   /** Failures on one continent alone, and the false outages among them. */
   failures: number;
   false_outages: number;

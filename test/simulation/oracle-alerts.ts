@@ -174,7 +174,7 @@ export const dueAt = (truth: Truth, monitor: number, due: number): number => {
 /** Rule 16: nobody believes a quarantined probe again before 20 clean shadow checks. */
 const cleanRun = 20;
 
-export type QuarantineOracle = { readonly onCommit: (round: Round) => string[] };
+type QuarantineOracle = { readonly onCommit: (round: Round) => string[] };
 
 export const createQuarantineOracle = (database: Database): QuarantineOracle => {
   const passes = new Map<number, number>();
@@ -204,7 +204,7 @@ const live = 5_000;
 /** What an ordinary decision may take. */
 const soon = 10_000;
 
-export type Believed = {
+type Believed = {
   readonly story: Story;
   readonly database: Database;
   readonly known: readonly Known[];
@@ -270,7 +270,7 @@ export type Verifying = {
   readonly areOthers: boolean;
 };
 
-export type QuestionsOracle = {
+type QuestionsOracle = {
   /** A coordinator begins. */
   readonly onStart: (now: number, open: readonly Verifying[]) => void;
   /** All has worked for long enough since. */

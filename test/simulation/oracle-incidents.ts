@@ -13,7 +13,7 @@ const minute = 60_000;
  * What must be so of every open incident, whatever came when. `over`: when the last incident of
  * this monitor ended, and when that was decided.
  */
-export type Dated = {
+type Dated = {
   readonly incident: Incident;
   readonly decided: readonly Made[];
   readonly turn_ms: number;
@@ -111,7 +111,7 @@ export const faultsOfDates = (dated: Dated): string[] => {
  * Rule 10: after a refutation the lonely failure is another matter than the outage that is
  * confirmed.
  */
-export const lonelyBefore = (
+const lonelyBefore = (
   incident: Incident,
   decided: readonly Made[],
   fresh: readonly Made[],
@@ -145,7 +145,7 @@ export const lonelyBefore = (
  * Says what is not.
  */
 
-export type Scene = {
+type Scene = {
   readonly monitor: number;
   readonly known: Known;
   /**
@@ -454,7 +454,7 @@ export const faultsOf = (
  * the incidents, but what does not.
  */
 
-export type Decided = {
+type Decided = {
   readonly monitor: number;
   readonly known: Known;
   readonly places: readonly Continent[];

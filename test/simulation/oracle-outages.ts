@@ -12,7 +12,7 @@ import { happeningsOf, type Of, type Truth } from './truth.ts';
  * ended in time, told in time.
  */
 
-export type Confirmations = ReadonlyMap<string, number>;
+type Confirmations = ReadonlyMap<string, number>;
 type Dependencies = {
   readonly story: Story;
   readonly truth: Truth;

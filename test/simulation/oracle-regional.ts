@@ -16,7 +16,7 @@ export type Outages = {
 };
 
 /** From where it can be checked now, and until when all passed in a calm time that was jumped over. */
-export type Watching = {
+type Watching = {
   readonly able: readonly Continent[];
   readonly turn_ms: number;
   readonly calm: number;

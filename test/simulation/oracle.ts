@@ -30,7 +30,7 @@ import type { Truth } from './truth.ts';
  * The oracle: knows what really was, and by the rules alone what must come of it. It watches every
  * commit, looks around now and then, and sums up at the end.
  */
-export type Oracle = {
+type Oracle = {
   /** A coordinator begins. */
   readonly onStart: () => void;
   readonly onCommit: (round: Round) => void;

@@ -19,7 +19,7 @@ import type { Network } from './network.ts';
 import type { Story } from './story.ts';
 
 /** What a simulated coordinator holds back until all have handed over what they kept (rule 4). */
-export type Holding = {
+type Holding = {
   readonly present: (probe: number, isHandedOver: boolean) => void;
   readonly isHolding: () => boolean;
   readonly begin: (since: number) => void;
@@ -30,7 +30,7 @@ export type Holding = {
   readonly waitsForOthers: (taken: readonly Waiting[]) => boolean;
 };
 
-export const markOf = ({ probe, generation }: Pick<Batch, 'probe' | 'generation'>): string =>
+const markOf = ({ probe, generation }: Pick<Batch, 'probe' | 'generation'>): string =>
   `${probe}:${generation}`;
 
 export const createHolding = (parts: {
@@ -246,7 +246,7 @@ export const createRound = (parts: {
  * What a simulated coordinator believes of each probe: trusted or sick, as the real rule has it
  * (rule 16).
  */
-export type ProbeTrust = {
+type ProbeTrust = {
   readonly judge: (round: Round, states: readonly MonitorState[]) => void;
 };
 

@@ -21,7 +21,7 @@ type Check = {
   /** The coordinator was started anew before it. */
   readonly restart: boolean;
 };
-export type WarningStory = {
+type WarningStory = {
   readonly seed: number;
   readonly code: WarningCode;
   readonly places: readonly Continent[];

@@ -55,17 +55,17 @@ export const afterCalm = (
 };
 
 /** How much of ordinary life is lived before trouble begins again. */
-export const leadIn = (story: Story): number =>
+const leadIn = (story: Story): number =>
   Math.max(...story.monitors.map(({ interval_ms }) => interval_ms)) + 60_000;
 
-export const probeById = (probes: readonly Probe[], id: string): Probe | undefined =>
+const probeById = (probes: readonly Probe[], id: string): Probe | undefined =>
   probes.find(({ spec }) => spec.id === id);
 
 /**
  * What people do to their monitors and windows: rows and an outbox line in one transaction, then
  * the coordinator is woken.
  */
-export const scheduleOperations = (parts: {
+const scheduleOperations = (parts: {
   readonly story: Story;
   readonly truth: Truth;
   readonly agenda: Agenda;

@@ -79,9 +79,9 @@ export const connectAssistant = async (
  */
 
 type StoredClient = Parameters<NonNullable<OAuthClientProvider['saveClientInformation']>>[0];
-export type Tokens = Parameters<OAuthClientProvider['saveTokens']>[0];
+type Tokens = Parameters<OAuthClientProvider['saveTokens']>[0];
 
-export type Assistant = {
+type Assistant = {
   readonly provider: OAuthClientProvider;
   /** Begins: where it sends its person. */
   readonly begin: () => Promise<URL>;
@@ -266,11 +266,11 @@ export const consent = async (
  * before it.
  */
 
-export type Era = 'legacy' | 'auto';
+type Era = 'legacy' | 'auto';
 
 export type Connected = { readonly connection: string; readonly token: string };
 
-export type AssistantFace = {
+type AssistantFace = {
   readonly url: string;
   /** Faults of our own that went to the log. */
   readonly logged: readonly unknown[];
@@ -469,7 +469,7 @@ export const anonymousAt = (web: () => TestWeb, browser: () => Browser) => {
  * Carries JSON-RPC between HTTP, which the conformance suite speaks, and a server on standard input
  * and output, which ours is: one process for each session. It carries; it answers nothing itself.
  */
-export type McpBridge = { readonly url: string; readonly close: () => Promise<void> };
+type McpBridge = { readonly url: string; readonly close: () => Promise<void> };
 
 type Session = {
   readonly child: ChildProcessWithoutNullStreams;

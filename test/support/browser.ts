@@ -22,7 +22,7 @@ import type { TestWeb, Who } from './web.ts';
 
 const run = promisify(execFile);
 
-export type BrowserBinary = {
+type BrowserBinary = {
   readonly file: string;
   readonly environment: Readonly<Record<string, string>>;
   /** Of the version that this project names: it draws the same everywhere. */
@@ -113,7 +113,7 @@ const onMachine = async (path: string): Promise<BrowserBinary | undefined> => {
 };
 
 /** `CHROMIUM_PATH`, the package's, the machine's; undefined where there is none. */
-export const findBrowser = async (env: NodeJS.ProcessEnv): Promise<BrowserBinary | undefined> => {
+const findBrowser = async (env: NodeJS.ProcessEnv): Promise<BrowserBinary | undefined> => {
   const named = env.CHROMIUM_PATH;
   if (named) {
     if (await isThere(named)) return { file: named, environment: {}, isPinned: false };

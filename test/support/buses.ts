@@ -19,7 +19,7 @@ import type { Services } from './services-run.ts';
 
 /** For test files: nats-servers of one's own, with TLS or as a cluster, on loopback. */
 
-export type BusNode = {
+type BusNode = {
   readonly port: number;
   readonly kill: () => Promise<void>;
   readonly start: () => Promise<void>;
@@ -107,7 +107,7 @@ const keepsTrial = async (
  * 2.10 begin in the same moment, one of them may never be heard by the others (one start of 25):
  * nobody leads then, or nothing is laid on it. Started anew, it is heard.
  */
-export const untilAllKeep = async (
+const untilAllKeep = async (
   nats: Services['nats'],
   nodes: readonly BusNode[],
   placement: object,
@@ -243,7 +243,7 @@ export type Cluster = {
 export type Supercluster = { readonly bus: OwnBus; readonly clusters: readonly Cluster[] };
 
 /** Each is to be in the cluster that it says. */
-export type ClusterPlan = { readonly name: string; readonly nodes: number };
+type ClusterPlan = { readonly name: string; readonly nodes: number };
 
 /** Since 2.12 servers elect nobody before all of them are there. */
 const waitsForAll = ([major, minor]: OwnBus['nats']['version']): boolean =>
@@ -301,7 +301,7 @@ gateway { name: ${own}, listen: "127.0.0.1:${gateways[index]}", gateways: [${oth
  * Modes: `killing` (a server is away, or all are waited for) → stop() → `stopped`, when all are
  * back.
  */
-export type NodeKiller = {
+type NodeKiller = {
   /** Settles when the first one was killed. */
   readonly begun: Promise<void>;
   /** How many were killed. */
@@ -321,7 +321,7 @@ const wholeMs = 3_000;
  * @param areWhole whether what the servers keep lacks none of them: a second one is never taken
  * away.
  */
-export const startNodeKiller = (
+const startNodeKiller = (
   nodes: readonly BusNode[],
   areWhole: () => Promise<boolean>,
 ): NodeKiller => {

@@ -17,18 +17,18 @@ const lengthOf = (size: number): Buffer => {
   return Buffer.from([0x80 | bytes.length, ...bytes]);
 };
 
-export const tagged = (tag: number, ...parts: readonly Uint8Array[]): Buffer => {
+const tagged = (tag: number, ...parts: readonly Uint8Array[]): Buffer => {
   const content = Buffer.concat(parts);
   return Buffer.concat([Buffer.from([tag]), lengthOf(content.length), content]);
 };
 
-export const sequence = (...parts: readonly Uint8Array[]): Buffer => tagged(0x30, ...parts);
-export const set = (...parts: readonly Uint8Array[]): Buffer => tagged(0x31, ...parts);
-export const octets = (content: Uint8Array): Buffer => tagged(0x04, content);
-export const bits = (content: Uint8Array, unused = 0): Buffer =>
+const sequence = (...parts: readonly Uint8Array[]): Buffer => tagged(0x30, ...parts);
+const set = (...parts: readonly Uint8Array[]): Buffer => tagged(0x31, ...parts);
+const octets = (content: Uint8Array): Buffer => tagged(0x04, content);
+const bits = (content: Uint8Array, unused = 0): Buffer =>
   tagged(0x03, Buffer.from([unused]), content);
-export const text = (content: string): Buffer => tagged(0x0c, Buffer.from(content, 'utf8'));
-export const yes = (): Buffer => tagged(0x01, Buffer.from([0xff]));
+const text = (content: string): Buffer => tagged(0x0c, Buffer.from(content, 'utf8'));
+const yes = (): Buffer => tagged(0x01, Buffer.from([0xff]));
 
 /**
  * Of a number that is not negative: as few bytes as will do, or one in 512 random numbers would be
@@ -41,7 +41,7 @@ export const integer = (content: Uint8Array): Buffer => {
   return tagged(0x02, first >= 0x80 ? Buffer.concat([Buffer.from([0]), digits]) : digits);
 };
 
-export const oid = (dotted: string): Buffer => {
+const oid = (dotted: string): Buffer => {
   const [a = 0, b = 0, ...rest] = dotted.split('.').map(Number);
   const bytes = [a * 40 + b];
   for (const part of rest) {
@@ -53,7 +53,7 @@ export const oid = (dotted: string): Buffer => {
 };
 
 /** Years before 2050 as UTCTime, later ones as GeneralizedTime, as RFC 5280 wants it. */
-export const time = (at: Date): Buffer => {
+const time = (at: Date): Buffer => {
   const digits = at.toISOString().replaceAll(/[-:T]|\.\d+/g, '');
   return at.getUTCFullYear() < 2050
     ? tagged(0x17, Buffer.from(digits.slice(2)))
@@ -69,7 +69,7 @@ export type Minted = {
   readonly root: boolean;
 };
 
-export type Wanted = {
+type Wanted = {
   /** DNS names and addresses; none makes a certificate without alternative names. */
   readonly names?: readonly string[];
   readonly commonName?: string;

@@ -233,7 +233,7 @@ export const click = {
   'sec-fetch-site': 'none',
 } as const;
 
-export type Arrived = {
+type Arrived = {
   readonly status: number;
   readonly location: string | undefined;
   readonly cookies: readonly string[];

@@ -14,7 +14,7 @@ import { debianProgram, type Program } from './processes.ts';
  * Postgres says that still recovers from a crash.
  */
 
-export type FickleDatabase = {
+type FickleDatabase = {
   readonly url: string;
   readonly refused: () => number;
   readonly close: () => Promise<void>;

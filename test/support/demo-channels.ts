@@ -29,7 +29,7 @@ export type DemoChannels = {
   readonly question: string;
 };
 
-export type Told = {
+type Told = {
   readonly incident: string;
   readonly monitor: string;
   readonly name: string;

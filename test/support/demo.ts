@@ -26,7 +26,7 @@ const runbook = `1. Look at [its board](https://boards.shop.example/checkout).
 
 /** The status pages of the shop: one for the world, and one that asks for a password. */
 
-export type DemoPage = { readonly id: string; readonly slug: string; readonly report: string };
+type DemoPage = { readonly id: string; readonly slug: string; readonly report: string };
 
 const shown: readonly (readonly [monitor: string, name: string, group: string | null])[] = [
   ['Checkout', 'Checkout', 'Shop'],
@@ -38,7 +38,7 @@ const shown: readonly (readonly [monitor: string, name: string, group: string | 
   ['Store Oslo', 'Shop in Oslo', null],
 ];
 
-export const seedDemoPage = async (
+const seedDemoPage = async (
   sql: Sql,
   organisation: string,
   now: number,
@@ -110,13 +110,13 @@ export const seedDemoPage = async (
 
 /** Maintenance of the demo: one that runs, some that come, one that is over. */
 
-export type DemoWindows = { readonly certificates: string; readonly monthly: string };
+type DemoWindows = { readonly certificates: string; readonly monthly: string };
 
 type Of = { readonly monitor: (name: string) => string; readonly group: (name: string) => string };
 
 const local = (text: string): Moment => ({ is: 'local', local: `${text}:00.000` });
 
-export const seedDemoWindows = async (
+const seedDemoWindows = async (
   sql: Sql,
   organisation: string,
   now: number,

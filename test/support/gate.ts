@@ -238,7 +238,7 @@ export const codeOfRefusal = async (work: Promise<unknown>): Promise<string> => 
   }
 };
 
-export type SignUpBench = {
+type SignUpBench = {
   readonly sessions: Sessions;
   readonly visit: <Op extends Operation>(
     operation: Op,

@@ -191,7 +191,7 @@ const schemaOf = (schema: unknown): Record<string, unknown> => {
 };
 
 /** Texts that may name something, by the name of the field or parameter that they stand in. */
-export type Ids = (name: string) => fc.Arbitrary<string>;
+type Ids = (name: string) => fc.Arbitrary<string>;
 
 const fieldValue = (key: string, schema: unknown, ids: Ids): fc.Arbitrary<unknown> => {
   const known = plausible[key];

@@ -24,7 +24,7 @@ type Onward = { readonly host: string; readonly port: number };
  * What a relay keeps to itself of either direction, from when it is told so; `kept`: whether
  * something was.
  */
-export type Gate = { up: boolean; down: boolean; kept: boolean };
+type Gate = { up: boolean; down: boolean; kept: boolean };
 export const openGate = (): Gate => ({ up: false, down: false, kept: false });
 
 export type TwoHosts = {
@@ -186,7 +186,7 @@ export const makeTwoHosts = async (
 };
 
 /** A host with an address of this machine that it alone uses, and that its names are asked of. */
-export type Place = Host & { readonly way: string };
+type Place = Host & { readonly way: string };
 
 export type Places = {
   readonly here: string;

@@ -158,7 +158,7 @@ export const announcedKeys = (of: { readonly sql: Sql }, organisation: () => str
   };
 };
 
-export type Answer = { readonly status: number; readonly text: string };
+type Answer = { readonly status: number; readonly text: string };
 
 export const call = async (
   address: string,

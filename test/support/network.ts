@@ -112,7 +112,7 @@ export type Wanted = {
   readonly name?: string;
 };
 
-export type MonitorChanges = {
+type MonitorChanges = {
   readonly target?: string;
   readonly interval_s?: number;
   readonly config?: Config;
@@ -122,7 +122,7 @@ export type MonitorChanges = {
  * `url`: where the bus is for this probe, if not where everybody has it. `allow`: what its host allows, if not loopback. `environment`: what
  * it has besides. `isAlone`: it is not waited for until it has reached the bus.
  */
-export type ProbeMore = {
+type ProbeMore = {
   readonly ear?: boolean;
   readonly url?: string;
   readonly allow?: string;
@@ -188,10 +188,7 @@ export type Network = {
 export const signingKeysOfTests = announcementKeys([testSecretKey]).map(({ id }) => id);
 
 /** Signs as the coordinators of tests do: for what a test says in their name. */
-export const announceAsCoordinator = createAnnounce(
-  announcementKeys([testSecretKey]),
-  systemClock.now,
-);
+const announceAsCoordinator = createAnnounce(announcementKeys([testSecretKey]), systemClock.now);
 
 /** Short patience, so that tests do not wait for what takes its time in production. */
 const quick: Partial<Timing> = { networkTickMs: 100, refreshMs: 1_000, alertTickMs: 100 };

@@ -52,7 +52,7 @@ export const daily = (from: string, to: string) => ({
   spans: [{ days: [1, 2, 3, 4, 5, 6, 7], from, to }],
 });
 
-export type Heard = {
+type Heard = {
   readonly key: string;
   readonly url: string;
   readonly event: string;

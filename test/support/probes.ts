@@ -28,13 +28,13 @@ import { type ChildProgram, startChildProgram } from './processes.ts';
  * said.
  */
 
-export type Said = {
+type Said = {
   readonly seq: number;
   readonly at: number;
   readonly outcome: 'ok' | 'fail';
 } & { readonly [more: string]: unknown };
 
-export type Voice = {
+type Voice = {
   readonly bus: Bus;
   readonly key: Key;
   readonly generation: string;
@@ -249,7 +249,7 @@ const overheard = (rogue: Bus, made: MadeProbe) => {
 };
 
 /** `replayed`: how often it said again what coordinators had signed. */
-export type Rogue = {
+type Rogue = {
   readonly said: () => number;
   readonly replayed: () => number;
   readonly stop: () => Promise<void>;

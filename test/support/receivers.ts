@@ -15,7 +15,7 @@ import { eventually } from './eventually.ts';
  * away.
  */
 
-export type Received = {
+type Received = {
   readonly from: string;
   readonly to: readonly string[];
   readonly subject: string;

@@ -26,9 +26,9 @@ import { type BusIdentity, createBusIdentity } from '../../shared/bus/identity.t
  * argument.
  */
 
-export type Way = 'binaries' | 'containers';
+type Way = 'binaries' | 'containers';
 
-export type Circumstances = {
+type Circumstances = {
   /** What the person asked for with TEST_SERVICES. */
   readonly wanted: string | undefined;
   /** Why the binary of a part cannot be had, a line each; empty where both can. */
@@ -159,7 +159,7 @@ const settings = {
   max_connections: '300',
 };
 
-export type RunningServices = { readonly services: Services; readonly stop: () => Promise<void> };
+type RunningServices = { readonly services: Services; readonly stop: () => Promise<void> };
 
 const describeServices = (from: Way, url: string, nats: Services['nats']): Services => ({
   from,

@@ -4,7 +4,7 @@ import { hourMs, hourOf } from '../../coordinator/results/chunk.ts';
 import { dayMs, makeDays } from '../../coordinator/results/days.ts';
 import { insertJournal, makeJournalHours } from '../../coordinator/results/journal.ts';
 import { packBatch } from '../../coordinator/results/packed-batch.ts';
-import { createResults, noUnsealedHours } from '../../coordinator/results/reading.ts';
+import { createResults } from '../../coordinator/results/reading.ts';
 import { makeResultDays } from '../../coordinator/results/retention.ts';
 import { createUnsealedHours } from '../../coordinator/results/unsealed-hours.ts';
 import type { Continent } from '../../shared/base/continents.ts';
@@ -16,10 +16,7 @@ import { minuteChecks, storeChecks } from './checks.ts';
 
 const log = createLog({ name: 'checks', level: 'silent' });
 
-/** Reads what is in chunks. */
-export const stored = createResults({ unsealed: noUnsealedHours, log });
-
-export type StoredCheck = Omit<Check, 'probe'> & {
+type StoredCheck = Omit<Check, 'probe'> & {
   readonly monitor: string;
   /** Of the monitor. */
   readonly key: number;

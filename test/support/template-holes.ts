@@ -3,7 +3,7 @@
  * holes stands.
  */
 
-export type Hole = {
+type Hole = {
   readonly line: number;
   /** The expression in it. */
   readonly code: string;
@@ -15,7 +15,7 @@ export type Hole = {
     | { readonly is: 'nowhere'; readonly why: string };
 };
 
-export type Template = {
+type Template = {
   readonly line: number /** Its text, with `…` for each hole. */;
   readonly text: string;
   readonly holes: readonly Hole[];

@@ -13,7 +13,7 @@ import { newId } from '../../shared/base/crypto.ts';
 
 type Open = { readonly wanted: TestRunRequest; readonly answers: TestAnswer[]; over: boolean };
 
-export type TestRunsByHand = {
+type TestRunsByHand = {
   readonly part: TestRunsPart;
   /** What was asked for, oldest first. */
   readonly wanted: readonly TestRunRequest[];

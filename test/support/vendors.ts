@@ -5,7 +5,7 @@ import { type Behaviour, says } from './receivers.ts';
  * name, what is final, what passes.
  */
 
-export type VendorAnswers = {
+type VendorAnswers = {
   readonly taken: Behaviour;
   readonly reference?: string;
   /** Final, with a piece of the words that people read. */

@@ -397,7 +397,7 @@ export const sameSite = { 'sec-fetch-site': 'same-origin' };
 /** Would be a picture, and a script, if it were not shown as text. */
 export const hostile = '"><img src=x onerror=alert(1)>';
 
-export type Row = {
+type Row = {
   readonly id: string;
   readonly name: string;
   readonly target: string;

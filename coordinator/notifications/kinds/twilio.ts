@@ -39,7 +39,7 @@ type Sms = {
  * The text of an SMS: in GSM characters, or unchanged where GSM would drop too much to be
  * understood.
  */
-export function smsText({ text, suffix, link, needsLink }: Sms): string {
+function smsText({ text, suffix, link, needsLink }: Sms): string {
   const written = [...text].map(gsmOf);
   const lost = written.filter((letter) => letter === undefined).length;
   const isGsm =

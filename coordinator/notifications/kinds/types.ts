@@ -41,7 +41,7 @@ export type Field = {
   /** Of a `choice`; the first is the default. */
   readonly choices?: readonly string[];
 };
-export type Fields = { readonly [name: string]: Field };
+type Fields = { readonly [name: string]: Field };
 
 /**
  * The values of the fields with their secrets in place, each a text as a form sends it. Empty
@@ -95,7 +95,7 @@ export type OutgoingPush = {
  * Why there was no complete answer. Only the class is stored and shown: never an address, never
  * text of someone else's server.
  */
-export const sendFailures = [
+const sendFailures = [
   'dns_failed',
   'blocked_address',
   'connect_failed',
@@ -223,7 +223,7 @@ export function taken(reference?: unknown): Verdict {
     : { is: 'delivered' };
 }
 
-export type HttpJudging = {
+type HttpJudging = {
   /** Statuses that the vendor documents as final, with their meaning. */
   readonly refused: { readonly [status: number]: string };
   /** People run it themselves, behind a proxy of their own. */

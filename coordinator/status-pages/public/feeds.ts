@@ -21,8 +21,8 @@ import {
   verdictOf,
 } from './snapshot.ts';
 
-export const badgeKinds = ['status', 'uptime', 'response'] as const;
-export type BadgeKind = (typeof badgeKinds)[number];
+const badgeKinds = ['status', 'uptime', 'response'] as const;
+type BadgeKind = (typeof badgeKinds)[number];
 
 /** White text has a contrast of 4.5 or more on each of them. */
 const colours: Readonly<Record<PublicState, string>> = {
@@ -400,4 +400,4 @@ function data(type: string, text: string): Rendered {
   };
 }
 
-export type Show = keyof typeof shows;
+type Show = keyof typeof shows;

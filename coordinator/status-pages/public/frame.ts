@@ -65,7 +65,7 @@ const heights: Readonly<Record<BarState, number>> = {
   up: 18,
   unknown: 18,
 };
-export const barStates: readonly BarState[] = ['up', 'down', 'maintenance', 'unknown'];
+const barStates: readonly BarState[] = ['up', 'down', 'maintenance', 'unknown'];
 
 type Run = { readonly state: BarState; readonly from: number; readonly count: number };
 

@@ -23,14 +23,14 @@ import {
 
 /** What a public page shows beside the histories of its monitors. */
 
-export async function zoneOf(sql: Queryable, organisation: string): Promise<string> {
+async function zoneOf(sql: Queryable, organisation: string): Promise<string> {
   const [row] = await sql<
     { time_zone: string }[]
   >`select time_zone from organisations where id = ${organisation}`;
   return row?.time_zone ?? 'UTC';
 }
 
-export type PageIncident = {
+type PageIncident = {
   readonly id: string;
   readonly monitor: string;
   readonly startedAt: number;
@@ -49,7 +49,7 @@ export type PageIncident = {
  * Confirmed incidents of these monitors that touch a range, newest first, with their posts on this
  * page.
  */
-export function pageIncidents(
+function pageIncidents(
   sql: Queryable,
   {
     organisation,
@@ -79,7 +79,7 @@ export function pageIncidents(
 }
 
 /** What people wrote by hand on a page and touches a range, newest first. */
-export function pageReports(
+function pageReports(
   sql: Queryable,
   { organisation, page }: { readonly organisation: string; readonly page: string },
   { from, to, most: limit }: { readonly from: number; readonly to: number; readonly most: number },
@@ -100,7 +100,7 @@ export function pageReports(
   order by r.ends_at is null desc, r.started_at desc limit ${limit}`;
 }
 
-export type PageOccurrence = {
+type PageOccurrence = {
   readonly id: string;
   readonly startsAt: number;
   readonly endsAt: number;
@@ -108,7 +108,7 @@ export type PageOccurrence = {
 };
 
 /** Maintenance of these monitors that is running or begins before `until`, next first. */
-export function pageMaintenance(
+function pageMaintenance(
   sql: Queryable,
   organisation: string,
   monitors: readonly string[],
@@ -136,7 +136,7 @@ export function pageMaintenance(
 }
 
 /** The mean over all locations of the newest hour of the last day that has one. */
-export async function newestResponses(
+async function newestResponses(
   sql: Queryable,
   results: Results,
   organisation: string,
@@ -175,7 +175,7 @@ export function pageDomains(
  * The data of a public page. It contains no target, no cause, and no name that was not chosen for
  * the public.
  */
-export type PublishedRow = {
+type PublishedRow = {
   readonly kind: 'group' | 'monitor';
   /** Of the group or the monitor. */
   readonly id: string;
@@ -264,13 +264,6 @@ export async function logoOfPage(sql: Queryable, page: string): Promise<PageLogo
   return row;
 }
 
-export type PublishedPost = {
-  readonly incident_id: string;
-  readonly kind: PostKind;
-  readonly text: string;
-  readonly written_at: number;
-};
-
 /** The rows of a page in order, regardless of access. */
 export async function rowsOfPage(sql: Queryable, page: string): Promise<readonly PublishedRow[]> {
   const [row] = await sql<
@@ -290,7 +283,7 @@ const maxOccurrences = 20;
 const slugShape = /^[a-z0-9-]{1,60}$/;
 
 /** Who may see a page. */
-export type Lock = {
+type Lock = {
   readonly access: PageAccess;
   readonly passwordHash: string | null;
   readonly linkFingerprint: Uint8Array | null;

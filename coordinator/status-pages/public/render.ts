@@ -41,7 +41,7 @@ export function sentenceOf(verdict: Verdict, { words, formats }: View): string {
 }
 
 /** The headline; `only`: what it is about, if that is one thing, so that nothing is said twice. */
-export function verdictBlock(view: View, only?: PublicIncident): Html {
+function verdictBlock(view: View, only?: PublicIncident): Html {
   const { page, words, formats } = view;
   const verdict = verdictOf(page);
   const shape = verdict.is === 'empty' ? 'pending' : verdict.is;
@@ -147,7 +147,7 @@ function titleOf({ names, resolvedAt }: PublicIncident, { words, formats }: View
     : words.incident(words.services(count));
 }
 
-export function incidentBlock(incident: PublicIncident, view: View, level: 2 | 3): Html {
+function incidentBlock(incident: PublicIncident, view: View, level: 2 | 3): Html {
   const { words, formats } = view;
   const { startedAt, resolvedAt, until, postMortem } = incident;
   const title = incident.title ?? titleOf(incident, view);
@@ -439,7 +439,7 @@ export function servicePage(view: View, style: string, id: string): string | und
 }
 
 /** `2026-11`, in UTC. */
-export type Month = string;
+type Month = string;
 
 export function monthOf(at: number): Month {
   return new Date(at).toISOString().slice(0, 7);

@@ -16,7 +16,7 @@ import { type Body, bodyOf, type Here, hostOf, type Params, send, slugOf } from 
 import { originOf } from './snapshot.ts';
 import { type Face, subscribingRoutes } from './subscribe.ts';
 
-export type StatusDependencies = {
+type StatusDependencies = {
   readonly publishing: Publishing;
   readonly baseUrl: () => string;
   /** Whether subscribers can be mailed. */

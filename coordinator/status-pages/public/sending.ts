@@ -50,7 +50,7 @@ const policies = {
 
 export type Kind = keyof typeof policies;
 
-export type Sent = {
+type Sent = {
   readonly kind: Kind;
   readonly type: string;
   readonly body: Body;

@@ -62,7 +62,7 @@ export type PublicMonitor = {
   readonly slowSince: number | null;
 };
 
-export type PublicRow = { readonly kind: 'group'; readonly name: string } | PublicMonitor;
+type PublicRow = { readonly kind: 'group'; readonly name: string } | PublicMonitor;
 
 export type PublicPost = { readonly kind: UpdateKind; readonly text: string; readonly at: number };
 
@@ -113,11 +113,11 @@ export type PublicPage = PageLook & {
   readonly maintenance: readonly PublicMaintenance[];
 };
 
-export const pageDays = 90;
+const pageDays = 90;
 const day = 86_400_000;
 
 /** When each of the last days began in that zone, oldest first. */
-export function daysUntil(now: number, zone: string, count: number): readonly number[] {
+function daysUntil(now: number, zone: string, count: number): readonly number[] {
   const today = Math.floor(localOf(now, zone) / day) * day;
   const instant = instantsIn(zone);
   return Array.from({ length: count }, (_, index) => instant(today - (count - 1 - index) * day));
@@ -127,7 +127,7 @@ export function daysUntil(now: number, zone: string, count: number): readonly nu
  * The stretches of a monitor's history, day by day. `begins`: from daysUntil(); the last day ends
  * now.
  */
-export function daysOf(
+function daysOf(
   stretches: readonly Stretch[],
   begins: readonly number[],
   now: number,
@@ -234,7 +234,7 @@ export function originOf(
 }
 
 /** Turns the database's rows of published monitors into the public view. */
-export type Named = {
+type Named = {
   readonly kind: 'group' | 'monitor';
   readonly id: string;
   readonly name: string;
@@ -322,7 +322,7 @@ function stateOf(history: MonitorHistory, now: number): PublicState {
   return status === 'verifying' ? 'up' : status;
 }
 
-export type ConfirmedIncident = {
+type ConfirmedIncident = {
   readonly id: string;
   readonly monitor: string;
   readonly startedAt: number;
@@ -439,7 +439,7 @@ function asOne(all: readonly PublicIncident[]): readonly PublicIncident[] {
   ];
 }
 
-export type Occurrence = {
+type Occurrence = {
   readonly id: string;
   readonly startsAt: number;
   readonly endsAt: number;

@@ -26,7 +26,7 @@ import { createWebhookSubscribing, type WebhookDependencies } from './webhooks.t
 
 const hour = 3_600_000;
 /** How long the confirmation link is valid. */
-export const optInLifetimeMs = 48 * hour;
+const optInLifetimeMs = 48 * hour;
 
 /** Subscribes and unsubscribes readers of a page. */
 export type Subscribing = {

@@ -47,7 +47,7 @@ export type WebhookDependencies = {
   readonly baseUrl: () => string;
 };
 
-export type WebhookSubscription =
+type WebhookSubscription =
   /** Both are shown to the subscriber once. */
   | { readonly is: 'subscribed'; readonly secret: string; readonly leave: string }
   | { readonly is: 'invalid' | 'taken' | 'full' | 'unproved' };

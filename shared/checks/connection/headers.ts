@@ -28,7 +28,7 @@ export function headerMap(limit: number, value = headerValue) {
  * Headers that identify the sender: their values are always secrets, even if the user does not mark
  * them.
  */
-export const alwaysSecretHeaders: readonly string[] = [
+const alwaysSecretHeaders: readonly string[] = [
   'authorization',
   'proxy-authorization',
   'cookie',
@@ -64,7 +64,7 @@ export function headerNames(config: Config, key: string): string[] {
  * Whether a header's value is a secret: its owner marked it as one, its name is one of
  * `alwaysSecretHeaders`, or it looks like one. `key`: where the config has the headers.
  */
-export function isSecretHeader(config: Config, key = 'headers'): (name: string) => boolean {
+function isSecretHeader(config: Config, key = 'headers'): (name: string) => boolean {
   const secret = new Set([...secretHeaders(config, key), ...alwaysSecretHeaders]);
   return (name) => secret.has(name.toLowerCase()) || looksSecret(config, key, name);
 }

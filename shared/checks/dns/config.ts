@@ -19,7 +19,7 @@ import {
 } from './keys.ts';
 import { dnsAddress, type Expectation, exampleOf, expectation, questionName } from './values.ts';
 
-export type Match = (typeof matches)[number];
+type Match = (typeof matches)[number];
 export type Transport = (typeof transports)[number];
 
 export type Resolver = { readonly address: string; readonly port: number; readonly family: 4 | 6 };

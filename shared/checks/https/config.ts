@@ -55,7 +55,7 @@ const told = z.union([
   z.string().meta({ pattern: '^[1-5](?:[0-9]{2}(?: ?- ?[1-5][0-9]{2})?|[xX]{2})$' }),
 ]);
 
-export const expectedStatusSchema = z
+const expectedStatusSchema = z
   .array(told.refine((entry) => bounds(entry) !== undefined))
   .min(1)
   .max(30);
@@ -71,7 +71,7 @@ function bounds(entry: string | number): readonly [number, number] | undefined {
 }
 
 /** Which statuses are expected, and how a cause words them. */
-export type ExpectedStatus = {
+type ExpectedStatus = {
   readonly matches: (status: number) => boolean;
   readonly words: string;
 };
@@ -88,7 +88,7 @@ export function expectedStatus(entries: readonly (string | number)[]): ExpectedS
 }
 
 /** A path into a JSON document: names and indices; a negative index counts from the end. */
-export type JsonPath = readonly (string | number)[];
+type JsonPath = readonly (string | number)[];
 
 const maxSteps = 32;
 const step =
@@ -138,7 +138,7 @@ function member(object: object, key: string): Json | undefined {
     : undefined;
 }
 
-export type Method = (typeof methods)[number];
+type Method = (typeof methods)[number];
 
 // The document shows this pattern, and every language reads \x00.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: refuses NUL.

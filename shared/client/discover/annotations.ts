@@ -96,7 +96,7 @@ function words(text: string): readonly string[] {
     .filter((word) => word !== '');
 }
 
-export const annotationNames: readonly string[] = Object.keys(annotations);
+const annotationNames: readonly string[] = Object.keys(annotations);
 
 const status = /^[1-5](?:\d\d(?:\s*-\s*[1-5]\d\d)?|xx)$/i;
 

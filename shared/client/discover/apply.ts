@@ -7,7 +7,7 @@ import type { Draft } from './draft.ts';
 
 /** Makes everything as the cluster says, as far as that is safe. */
 
-export type Applied = {
+type Applied = {
   /** Undefined when there was nothing to do. */
   readonly summary: string | undefined;
   /** What was not done, with the reason, a sentence each. */

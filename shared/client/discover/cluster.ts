@@ -33,7 +33,7 @@ export class ClusterFault extends Error {
   }
 }
 
-export type Place = {
+type Place = {
   readonly kubeconfig: string | undefined;
   readonly context: string | undefined;
   readonly environment: Readonly<Record<string, string | undefined>>;

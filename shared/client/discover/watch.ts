@@ -15,7 +15,7 @@ export type Source = {
  * `waiting` before the first list; `absent` when the cluster has no such kind; `forbidden` when it may
  * not be read, and what was read before is kept.
  */
-export type State = 'waiting' | 'ready' | 'absent' | 'forbidden';
+type State = 'waiting' | 'ready' | 'absent' | 'forbidden';
 
 export type Kept = {
   readonly source: Source;
@@ -110,7 +110,7 @@ function forget(objects: Map<string, Exposed>, item: unknown): boolean {
   );
 }
 
-export type Watching = {
+type Watching = {
   readonly cluster: Cluster;
   readonly signal: AbortSignal;
   readonly changed: () => void;

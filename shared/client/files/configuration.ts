@@ -32,7 +32,7 @@ export type Configuration = {
 
 const topLevel = ['name', 'defaults', ...fileKinds];
 
-export type NamedText = { readonly file: string; readonly text: string };
+type NamedText = { readonly file: string; readonly text: string };
 
 /** Reads all of them, and finds every fault of all. Without `outside` variables stay as they are. */
 export function readConfiguration(

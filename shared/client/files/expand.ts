@@ -7,7 +7,7 @@ export type Raw = Readonly<Record<string, unknown>>;
 export type Note = (path: Path, message: string) => void;
 
 /** An object with the path of the part of the file that it comes from. */
-export type Expanded = { readonly key: string; readonly object: Raw; readonly path: Path };
+type Expanded = { readonly key: string; readonly object: Raw; readonly path: Path };
 
 const maxEach = 10_000;
 const placeholder = /\{each(?:\.([A-Za-z0-9_]+))?\}/g;

@@ -6,13 +6,13 @@ import { asLiteral, type Raw } from './expand.ts';
 /** What there is, as a file says it. */
 
 /** The answers of the API, whole lists of each kind; status pages one by one. */
-export type Account = Readonly<Record<FileKind, readonly Raw[]>> & {
+type Account = Readonly<Record<FileKind, readonly Raw[]>> & {
   /** What the file of this name manages already, and what others do. */
   readonly managed: readonly { readonly kind: string; readonly key: string; readonly id: string }[];
   readonly elsewhere: readonly { readonly id: string; readonly file: string }[];
 };
 
-export type Exported = {
+type Exported = {
   readonly objects: Readonly<Record<FileKind, Readonly<Record<string, Raw>>>>;
   /** What the file cannot say, a sentence each. */
   readonly notes: readonly string[];

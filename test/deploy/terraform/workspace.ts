@@ -53,7 +53,7 @@ const obtainTofu = (): void => {
   renameSync(partial, tofu);
 };
 
-export type Toolchain = { readonly settings: string; readonly remove: () => void };
+type Toolchain = { readonly settings: string; readonly remove: () => void };
 
 /** The provider as a mirror has it, from which OpenTofu installs it as it would from a registry. */
 export const buildProvider = (): Toolchain => {

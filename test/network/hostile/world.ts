@@ -30,7 +30,7 @@ export type Place = {
   readonly target: string;
   readonly config: Readonly<Record<string, string>>;
 };
-export type World = { readonly resolver: number; readonly places: readonly Place[] };
+type World = { readonly resolver: number; readonly places: readonly Place[] };
 
 /** Ways in which an answer cannot be read, or is none. */
 const malformations: readonly ((query: Buffer) => Buffer | readonly Buffer[])[] = [

@@ -108,7 +108,7 @@ const isAwaited = (rows: readonly Row[], began: number, at: number): boolean => 
   return rows.some(({ continent }) => !heard.has(continent));
 };
 
-export type Crooked = { readonly place: string; readonly fault: string };
+type Crooked = { readonly place: string; readonly fault: string };
 
 /** `rows` and `incidents` of one moment of the database. */
 export const crookedDates = (
@@ -186,7 +186,7 @@ export const findStalled = async (parts: {
  * Pure.
  */
 
-export type Request = { readonly at: number; readonly place: string };
+type Request = { readonly at: number; readonly place: string };
 /**
  * A time in which partitions may have changed hands: whoever takes one over may ask again, and has
  * a budget of his own.
@@ -252,7 +252,7 @@ export const floods = (
  */
 
 /** A ping that was answered 200; `body` is its alone. */
-export type Ping = {
+type Ping = {
   readonly place: string;
   readonly body: string;
   readonly at: number;

@@ -53,7 +53,7 @@ import {
 import type { Outage, Truth } from './truth.ts';
 import { misjudgedWarnings, readWarnings } from './warnings.ts';
 
-export type TormentOptions = {
+type TormentOptions = {
   readonly seed: number;
   /** How long there are faults; starting, settling and comparing come on top. */
   readonly seconds: number;

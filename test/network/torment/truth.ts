@@ -18,7 +18,7 @@ export type Outage = {
  * What a target is here for: never to fail, to fail for all, so seldom that nobody calls it
  * flapping, or again and again; to fail for one continent only.
  */
-export type Role = 'steady' | 'failing' | 'seldom' | 'lonely';
+type Role = 'steady' | 'failing' | 'seldom' | 'lonely';
 
 type State = {
   readonly place: string;
@@ -29,7 +29,7 @@ type State = {
   now: Outage | undefined;
 };
 
-export type Plan = {
+type Plan = {
   readonly places: readonly { readonly place: string; readonly role: Role }[];
   /**
    * Whether the place is well for whoever asks; undefined where there is no such place. Without a
@@ -114,7 +114,7 @@ export type Seen = {
 };
 
 /** What is to be watched, and how; of a name's questions nobody can tell who asked them. */
-export type Place = {
+type Place = {
   readonly place: string;
   readonly role: Role;
   readonly type: 'https' | 'dns';

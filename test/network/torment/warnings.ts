@@ -17,7 +17,7 @@ const day = 86_400_000;
 /** A check that began before the end moved may have been answered after it. */
 const checkMs = 3_000;
 
-export type WarnedPlace = {
+type WarnedPlace = {
   readonly place: string;
   readonly type: 'tls' | 'domain';
   readonly target: string;
@@ -25,7 +25,7 @@ export type WarnedPlace = {
 };
 
 /** When a place may have been warned of: what was written while the database fell is doubtful. */
-export type Period = { readonly place: string; readonly from: number; readonly until: number };
+type Period = { readonly place: string; readonly from: number; readonly until: number };
 
 export type WarnedPlaces = {
   readonly places: readonly WarnedPlace[];

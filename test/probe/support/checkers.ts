@@ -128,7 +128,7 @@ const testProbe: ProbeIdentity = {
   version: '1.0.0',
 };
 
-export type CheckerOptions = {
+type CheckerOptions = {
   readonly allow?: readonly string[];
   readonly bus?: readonly Endpoint[];
   readonly authorities?: readonly string[];
@@ -145,7 +145,7 @@ export type CheckerOptions = {
 
 const sockets = createUdpSockets();
 
-export type Checked = Verdict & { readonly sentence: string | null };
+type Checked = Verdict & { readonly sentence: string | null };
 
 const byKind = {
   https: createHttpsCheck,

@@ -8,7 +8,7 @@ import { dnsChecker } from './checkers.ts';
 /**
  * For a test file: sockets of its own, resolvers that end with their test, and checks against them.
  */
-export type DnsBench = {
+type DnsBench = {
   readonly sockets: UdpSockets;
   readonly resolver: (
     say: (asked: Asked) => Buffer | readonly Buffer[] | null,

@@ -27,7 +27,7 @@ export const readingOf = (
   return undefined;
 };
 
-export const exchanges: readonly Exchange[] = [
+const exchanges: readonly Exchange[] = [
   ...banners.flatMap((banner) => greetings[banner].exchanges),
   ...upgrades.flatMap((upgrade) => {
     const { greeting, asking } = upgrading(upgrade, 'antipode.example');

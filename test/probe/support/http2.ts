@@ -14,7 +14,7 @@ import type { Minted } from '../../support/certificates.ts';
 
 /** Servers of HTTP/2 on real sockets. */
 
-export type Served = {
+type Served = {
   readonly port: number;
   /** The headers of every request so far. */
   readonly requests: IncomingHttpHeaders[];

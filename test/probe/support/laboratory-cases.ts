@@ -96,7 +96,7 @@ const spellings = [
   '[0:0:0:0:0:ffff:a9fe:a9fe]',
 ] as const;
 
-export type Records = { readonly A?: readonly string[]; readonly AAAA?: readonly string[] };
+type Records = { readonly A?: readonly string[]; readonly AAAA?: readonly string[] };
 
 /** What the resolver says at the first, second, … question for a name; the last answer stays. */
 export const zone: Readonly<Record<string, readonly Records[]>> = {

@@ -14,7 +14,7 @@ export type Step = {
   readonly ends?: 'close' | 'reset';
 };
 
-export type Scripted = {
+type Scripted = {
   /** `host:port`. */
   readonly target: string;
   readonly port: number;

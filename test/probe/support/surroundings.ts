@@ -164,7 +164,7 @@ export const createBusOfProbe = async (
 };
 
 /** A runner whose checks end when the test says so, by a clock that is moved by hand. */
-export type Started = {
+type Started = {
   readonly context: CheckContext;
   readonly end: (verdict?: Partial<Verdict>) => void;
   readonly fail: (error: Error) => void;

@@ -14,7 +14,7 @@ afterAll(() => {
   for (const close of closing) close();
 });
 
-export type Served = {
+type Served = {
   readonly port: number;
   /** Requests for an upgrade in the order in which they came. */
   readonly requests: IncomingMessage[];

@@ -30,5 +30,5 @@ export type Subject = {
 };
 
 /** `missing`: why it cannot be had here. */
-export type Opened = Subject | { readonly name: string; readonly missing: string };
+type Opened = Subject | { readonly name: string; readonly missing: string };
 export type Open = (lab: Lab) => Promise<Opened>;
