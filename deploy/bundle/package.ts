@@ -134,10 +134,10 @@ async function manifest(): Promise<string> {
 }
 
 /** The package as npm takes it, the same bytes each time. */
-export async function packPackage(): Promise<Uint8Array> {
+export async function packPackage(files?: ReadonlyMap<string, string>): Promise<Uint8Array> {
   const scratch = await mkdtemp(join(tmpdir(), 'antipode-package-'));
   try {
-    for (const [name, text] of await packageFiles()) {
+    for (const [name, text] of files ?? (await packageFiles())) {
       const file = join(scratch, 'package', name);
       await mkdir(dirname(file), { recursive: true });
       await writeFile(file, text);
