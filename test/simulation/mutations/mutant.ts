@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { registerHooks } from 'node:module';
+import { registerHooks, stripTypeScriptTypes } from 'node:module';
 import { join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { edited } from './syntax.ts';
@@ -30,6 +30,8 @@ export const mutated = ({ name, where, edit }: Mutation) => {
  */
 const mark = 'mutant';
 const sources = new Map<string, { readonly url: string; readonly source: string }>();
+/** All others are the same in each. */
+const stripped = new Map<string, string>();
 let made = 0;
 
 const markOf = (url: string | undefined): string | null =>
@@ -51,8 +53,12 @@ const listen = (): void => {
       const path = url.slice(0, url.indexOf('?'));
       const change = sources.get(mutant);
       const source =
-        change?.url === path ? change.source : readFileSync(fileURLToPath(path), 'utf8');
-      return { format: 'module-typescript', source, shortCircuit: true };
+        change?.url === path
+          ? stripTypeScriptTypes(change.source)
+          : stripped.getOrInsertComputed(path, () =>
+              stripTypeScriptTypes(readFileSync(fileURLToPath(path), 'utf8')),
+            );
+      return { format: 'module', source, shortCircuit: true };
     },
   });
 };
