@@ -4,7 +4,15 @@
  * of has all four on the main ones.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { barriers, desk, openTab, overflow, phone, type Tab } from '../support/browser.ts';
+import {
+  desk,
+  faultsOf,
+  openTab,
+  overflow,
+  phone,
+  type Scheme,
+  type Tab,
+} from '../support/browser.ts';
 import { type Demo, seedDemo } from '../support/demo.ts';
 import { describeInBrowser } from '../support/in-browser.ts';
 import { seedOwnThings, spoilNames } from '../support/things-of-people.ts';
@@ -12,7 +20,6 @@ import { testRunsOfDemo } from '../support/trials.ts';
 import { startWeb, type TestWeb, untilChanged } from '../support/web.ts';
 import { addressOf, type PageLook } from './looks.ts';
 
-type Scheme = 'light' | 'dark';
 export type Schemes = Readonly<Record<'wide' | 'narrow', readonly Scheme[]>>;
 
 /** The pages take turns with the schemes. */
@@ -76,22 +83,6 @@ export const describeLooks = (
         bytes: sum(fetched),
         script: sum(fetched.filter(({ url }) => isScript.test(url))),
       };
-    };
-
-    /** What axe finds, and how far it reaches beyond the side. */
-    const faultsOf = async (
-      tab: Tab,
-      width: number,
-      colorSchemes: readonly Scheme[],
-    ): Promise<readonly unknown[]> => {
-      await tab.resize(width);
-      const faults: unknown[] = [];
-      for (const colorScheme of colorSchemes) {
-        await tab.page.emulateMedia({ colorScheme });
-        faults.push(...(await barriers(tab.page)).map((each) => ({ width, colorScheme, ...each })));
-      }
-      const beyond = await overflow(tab.page);
-      return beyond === 0 ? faults : [...faults, { width, beyond }];
     };
 
     /**
@@ -175,6 +166,39 @@ export const describeLooks = (
         return found;
       })()`);
 
+    /**
+     * What a finger misses: everything that can be pressed answers 22 px around its middle. Links
+     * inside running text are exempt, as in WCAG 2.5.5.
+     */
+    const missedByFinger = async ({ page }: Tab): Promise<unknown> =>
+      page.evaluate(`(() => {
+        const reach = 21;
+        // What lies behind an open menu is reached once it is closed.
+        const open = document.querySelector(':popover-open');
+        const targets = 'a[href], button, summary, select, textarea, input:not([type=hidden])';
+        const isInText = (each) =>
+          each.matches('a') && getComputedStyle(each).display === 'inline' &&
+          [...each.parentNode.childNodes].some(
+            (node) => node !== each && node.nodeType === 3 && /[\\p{L}\\d]/u.test(node.data));
+        const labelsOf = (each) => [...(each.labels ?? [])];
+        return [...document.querySelectorAll(targets)].flatMap((each) => {
+          if (!each.checkVisibility({ visibilityProperty: true, opacityProperty: true })) return [];
+          if (each.closest('.skip, .unseen') || isInText(each)) return [];
+          if (open?.contains(each) === false) return [];
+          each.scrollIntoView({ block: 'center', inline: 'center' });
+          const { x, y, width, height } = each.getBoundingClientRect();
+          if (width === 0 || height === 0) return [];
+          const hits = (dx, dy) => {
+            const hit = document.elementFromPoint(x + width / 2 + dx, y + height / 2 + dy);
+            return hit !== null && (each.contains(hit) || labelsOf(each).some((one) => one.contains(hit)));
+          };
+          const widest = Math.max(width, ...labelsOf(each).map((one) => one.getBoundingClientRect().width));
+          const fits = hits(0, -reach) && hits(0, reach) &&
+            (widest >= 2 * reach || (hits(-reach, 0) && hits(reach, 0)));
+          return fits ? [] : [\`\${each.tagName} \${each.className} \${(each.textContent.trim() || each.name).slice(0, 30)} \${Math.round(width)}×\${Math.round(height)}\`];
+        });
+      })()`);
+
     for (const [nth, page] of looks.entries()) {
       const { wide: onDesk, narrow: onPhone } = schemes[nth % schemes.length] ?? schemes[0];
       test(`${page.name}: nothing keeps anybody from using it, light or dark, wide or narrow; it costs little, and is the same without scripts`, async () => {
@@ -203,6 +227,12 @@ export const describeLooks = (
         await page.first?.(bare);
         expect.soft([...complaintsOf(wide), ...complaintsOf(bare)]).toEqual([]);
         if (page.isNewEachTime !== true) expect.soft(await textOf(bare)).toBe(await textOf(wide));
+
+        // The dashboard's table is seen on the page of a group.
+        if (/^(?:dashboard|monitor|public)/.test(page.name)) return;
+        await wide.resize(phone);
+        expect.soft(await missedByFinger(wide)).toEqual([]);
+        await wide.resize(desk);
       });
     }
 

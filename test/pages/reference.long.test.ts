@@ -2,7 +2,8 @@ import { createServer, type Server } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createReference, docsSecurityPolicy } from '../../coordinator/api/docs.ts';
 import { apiDocument } from '../../coordinator/api/openapi.ts';
-import { barriers, desk, openTab, overflow, phone } from '../support/browser.ts';
+import { desk, faultsOf, openTab, phone } from '../support/browser.ts';
+import { portOf } from '../support/connections.ts';
 import { describeInBrowser } from '../support/in-browser.ts';
 
 /** The API reference in a browser, under its own policy. */
@@ -25,26 +26,20 @@ describeInBrowser('the API reference', (browser) => {
       answer.setHeader('content-type', 'text/html; charset=utf-8');
       answer.end(page);
     });
-    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-    const address = server.address();
-    url = `http://127.0.0.1:${address !== null && typeof address === 'object' ? address.port : ''}${place}`;
+    const port = await portOf(server);
+    url = `http://127.0.0.1:${port}${place}`;
   });
   afterAll(() => server.close());
 
   test.each(['', '?q=heartbeat', '/createMonitor', '/MonitorOut', '/config', '/plans'])(
     'nothing keeps anybody from using %j, light or dark, wide or narrow',
     async (path) => {
-      for (const scheme of ['light', 'dark'] as const)
-        for (const width of [desk, phone]) {
-          const tab = await openTab(browser(), url, { scheme, width });
-          await tab.page.goto(`${url}${path}`);
-          expect([await barriers(tab.page), await overflow(tab.page), tab.complaints]).toEqual([
-            [],
-            0,
-            [],
-          ]);
-          await tab.close();
-        }
+      const tab = await openTab(browser(), url);
+      await tab.page.goto(`${url}${path}`);
+      for (const width of [desk, phone])
+        expect(await faultsOf(tab, width, ['light', 'dark'])).toEqual([]);
+      expect(tab.complaints).toEqual([]);
+      await tab.close();
     },
   );
 

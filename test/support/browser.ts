@@ -138,9 +138,11 @@ export const launchBrowser = async (): Promise<Browser> => {
   });
 };
 
+export type Scheme = 'light' | 'dark';
+
 /** What a visit asks for. */
 export type Look = {
-  readonly scheme?: 'light' | 'dark';
+  readonly scheme?: Scheme;
   readonly width?: number;
   readonly height?: number;
   readonly scripts?: boolean;
@@ -220,7 +222,8 @@ export const openTab = async (browser: Browser, url: string, look: Look = {}): P
     if (of && !of.url.startsWith('data:')) fetched.push({ ...of, bytes: encodedDataLength });
   });
   const startAnew = async (cookie: string | undefined): Promise<void> => {
-    await page.goto('about:blank');
+    // Of the same origin: for another one the browser would start a process, and one more to return.
+    await page.goto(`${url}/robots.txt`);
     await page.emulateMedia({ colorScheme: options.colorScheme ?? null });
     await context.clearCookies();
     if (!look.keepsAssets) await session.send('Network.clearBrowserCache');
@@ -321,6 +324,22 @@ export const overflow = async (page: Page): Promise<number> =>
       'Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth)',
     )
     .then(Number);
+
+/** What axe finds, and how far it reaches beyond the side. */
+export const faultsOf = async (
+  tab: Tab,
+  width: number,
+  colorSchemes: readonly Scheme[],
+): Promise<readonly unknown[]> => {
+  await tab.resize(width);
+  const faults: unknown[] = [];
+  for (const colorScheme of colorSchemes) {
+    await tab.page.emulateMedia({ colorScheme });
+    faults.push(...(await barriers(tab.page)).map((each) => ({ width, colorScheme, ...each })));
+  }
+  const beyond = await overflow(tab.page);
+  return beyond === 0 ? faults : [...faults, { width, beyond }];
+};
 
 /**
  * In a page of nobody: both pictures are drawn, and their pixels counted that differ by more than
