@@ -67,191 +67,162 @@ function lasted({ started_at, resolved_at }: Item, now: number): string {
   return durationText(to - from);
 }
 
-type LineOf = {
-  readonly one: string;
-  readonly many: string;
-  readonly columns: string;
-  readonly line: (item: Item, now: number) => readonly string[];
-};
+/** The width of what the item has by the name of the column, or what stands there instead. */
+type Column = number | ((item: Item, now: number) => string);
+type Lines = { readonly one: string; readonly columns: Readonly<Record<string, Column>> };
 
 /** The columns of each list's lines. A column unknown to this service is empty. */
-const lineOf = {
+const linesOf = {
   monitors: {
     one: 'monitor',
-    many: 'monitors',
-    columns: 'id | status | name | type | target | how often',
-    line: (item) => [
-      oneLine(item.id, 36),
-      oneLine(item.enabled === false ? 'paused' : (item.status ?? 'enabled'), 12),
-      oneLine(item.name, 60),
-      oneLine(item.type, 10),
-      oneLine(item.target, 64),
-      every(item.interval_s),
-    ],
+    columns: {
+      id: 36,
+      status: ({ enabled, status }) =>
+        oneLine(enabled === false ? 'paused' : (status ?? 'enabled'), 12),
+      name: 60,
+      type: 10,
+      target: 64,
+      'how often': ({ interval_s }) => every(interval_s),
+    },
   },
   'deleted monitors': {
     one: 'deleted monitor',
-    many: 'deleted monitors',
-    columns: 'id | name | type | target | deleted | by | can be restored until',
-    line: (item) => [
-      oneLine(item.id, 36),
-      oneLine(item.name, 60),
-      oneLine(item.type, 10),
-      oneLine(item.target, 64),
-      minute(item.deleted_at),
-      oneLine(item.deleted_by, 40),
-      minute(item.deleted_for_ever_at),
-    ],
+    columns: {
+      id: 36,
+      name: 60,
+      type: 10,
+      target: 64,
+      deleted: ({ deleted_at }) => minute(deleted_at),
+      by: ({ deleted_by }) => oneLine(deleted_by, 40),
+      'can be restored until': ({ deleted_for_ever_at }) => minute(deleted_for_ever_at),
+    },
   },
   incidents: {
     one: 'incident',
-    many: 'incidents',
-    columns: 'id | began | state | lasted | monitor | monitor id | cause',
-    line: (item, now) => [
-      oneLine(item.id, 36),
-      minute(item.started_at),
-      stateOf(item),
-      lasted(item, now),
-      oneLine(item.monitor_name, 40),
-      oneLine(item.monitor, 36),
-      oneLine(item.cause, 56),
-    ],
+    columns: {
+      id: 36,
+      began: ({ started_at }) => minute(started_at),
+      state: stateOf,
+      lasted,
+      monitor: ({ monitor_name }) => oneLine(monitor_name, 40),
+      'monitor id': ({ monitor }) => oneLine(monitor, 36),
+      cause: 56,
+    },
   },
-  maintenance: {
+  'maintenance windows': {
     one: 'maintenance window',
-    many: 'maintenance windows',
-    columns: 'id | from | to | name | repeats | covers',
-    line: (item) => [
-      oneLine(item.id, 36),
-      minute(item.starts_at),
-      minute(item.ends_at),
-      oneLine(item.name, 60),
-      oneLine(item.repeats ?? item.rrule ?? 'once', 48),
-      covers(item),
-    ],
+    columns: {
+      id: 36,
+      from: ({ starts_at }) => minute(starts_at),
+      to: ({ ends_at }) => minute(ends_at),
+      name: 60,
+      repeats: ({ repeats, rrule }) => oneLine(repeats ?? rrule ?? 'once', 48),
+      covers,
+    },
   },
   groups: {
     one: 'group',
-    many: 'groups',
-    columns: 'id | name | status | monitors | description',
-    line: (item) => [
-      oneLine(item.id, 36),
-      oneLine(item.name, 60),
-      oneLine(item.status, 12),
-      String(item.monitors ?? ''),
-      oneLine(item.description, 80),
-    ],
+    columns: { id: 36, name: 60, status: 12, monitors: 20, description: 80 },
   },
   checks: {
     one: 'check',
-    many: 'checks',
-    columns: 'at | outcome | took ms | place | probe | cause | dns, tcp, tls, wait, total in ms',
-    line: (item) => [
-      oneLine(item.at, 24),
-      oneLine(item.outcome, 8),
-      oneLine(item.took_ms, 12),
-      oneLine(item.place_name, 60),
-      oneLine(item.probe, 40),
-      oneLine(item.cause, 40),
-      phasesText(item.phases),
-    ],
+    columns: {
+      at: 24,
+      outcome: 8,
+      'took ms': ({ took_ms }) => oneLine(took_ms, 12),
+      place: ({ place_name }) => oneLine(place_name, 60),
+      probe: 40,
+      cause: 40,
+      'dns, tcp, tls, wait, total in ms': ({ phases }) => phasesText(phases),
+    },
   },
   probes: {
     one: 'probe',
-    many: 'probes',
-    columns: 'id | state | name | continent | whose | addresses',
-    line: (item) => [
-      oneLine(item.id, 36),
-      oneLine(item.state, 12),
-      oneLine(item.name, 60),
-      oneLine(item.continent, 20),
-      item.private === true ? 'private' : 'public',
-      oneLine(Array.isArray(item.addresses) ? item.addresses.join(' ') : '', 120),
-    ],
+    columns: {
+      id: 36,
+      state: 12,
+      name: 60,
+      continent: 20,
+      whose: (item) => (item.private === true ? 'private' : 'public'),
+      addresses: ({ addresses }) =>
+        oneLine(Array.isArray(addresses) ? addresses.join(' ') : '', 120),
+    },
   },
   places: {
     one: 'place',
-    many: 'places',
-    columns: 'id | state | name | continent | whose | probes | monitors',
-    line: (item) => [
-      oneLine(item.id, 100),
-      oneLine(item.state, 12),
-      oneLine(item.name, 60),
-      oneLine(item.continent, 20),
-      item.owner === 'organisation' ? 'private' : 'public',
-      String(item.probe_count ?? ''),
-      String(item.monitors ?? ''),
-    ],
+    columns: {
+      id: 100,
+      state: 12,
+      name: 60,
+      continent: 20,
+      whose: ({ owner }) => (owner === 'organisation' ? 'private' : 'public'),
+      probes: ({ probe_count }) => oneLine(probe_count, 20),
+      monitors: 20,
+    },
   },
   causes: {
     one: 'cause',
-    many: 'causes',
-    columns: 'id | began | ended | incidents | open | explanation',
-    line: (item) => [
-      oneLine(item.id, 100),
-      oneLine(item.began_at, 30),
-      oneLine(item.ended_at ?? 'no', 30),
-      String(item.incidents ?? ''),
-      String(item.open_incidents ?? ''),
-      oneLine(item.explanation, 300),
-    ],
+    columns: {
+      id: 100,
+      began: ({ began_at }) => oneLine(began_at, 30),
+      ended: ({ ended_at }) => oneLine(ended_at ?? 'no', 30),
+      incidents: 20,
+      open: ({ open_incidents }) => oneLine(open_incidents, 20),
+      explanation: 300,
+    },
   },
   channels: {
     one: 'channel',
-    many: 'channels',
-    columns: 'id | kind | name | state | covers | notified after',
-    line: (item) => [
-      oneLine(item.id, 36),
-      oneLine(item.kind, 16),
-      oneLine(item.name, 60),
-      item.enabled === false
-        ? 'off'
-        : item.verified === false
-          ? 'not confirmed yet'
-          : item.delivering === false
-            ? 'failing'
-            : 'delivering',
-      item.covers === 'all' ? 'all monitors' : covers(item),
-      typeof item.delay_s === 'number' && item.delay_s > 0
-        ? durationText(item.delay_s * 1_000)
-        : 'at once',
-    ],
+    columns: {
+      id: 36,
+      kind: 16,
+      name: 60,
+      state: ({ enabled, verified, delivering }) =>
+        enabled === false
+          ? 'off'
+          : verified === false
+            ? 'not confirmed yet'
+            : delivering === false
+              ? 'failing'
+              : 'delivering',
+      covers: (item) => (item.covers === 'all' ? 'all monitors' : covers(item)),
+      'notified after': ({ delay_s }) =>
+        typeof delay_s === 'number' && delay_s > 0 ? durationText(delay_s * 1_000) : 'at once',
+    },
   },
   webhooks: {
     one: 'webhook',
-    many: 'webhooks',
-    columns: 'id | url | description | state | events | last delivered',
-    line: (item) => [
-      oneLine(item.id, 36),
-      oneLine(item.url, 80),
-      oneLine(item.description, 60),
-      item.enabled === false
-        ? `off${typeof item.disabled_because === 'string' ? ` (${item.disabled_because})` : ''}`
-        : typeof item.failing_since === 'string'
-          ? `failing since ${minute(item.failing_since)}`
-          : 'on',
-      Array.isArray(item.event_types) && item.event_types.length > 0
-        ? oneLine(item.event_types.join(' '), 80)
-        : 'all',
-      minute(item.last_delivered_at),
-    ],
+    columns: {
+      id: 36,
+      url: 80,
+      description: 60,
+      state: ({ enabled, disabled_because, failing_since }) =>
+        enabled === false
+          ? `off${typeof disabled_because === 'string' ? ` (${disabled_because})` : ''}`
+          : typeof failing_since === 'string'
+            ? `failing since ${minute(failing_since)}`
+            : 'on',
+      events: ({ event_types }) =>
+        Array.isArray(event_types) && event_types.length > 0
+          ? oneLine(event_types.join(' '), 80)
+          : 'all',
+      'last delivered': ({ last_delivered_at }) => minute(last_delivered_at),
+    },
   },
   deliveries: {
     one: 'delivery',
-    many: 'deliveries',
-    columns: 'id | handed on | event | event id | state | attempts | answer | next attempt',
-    line: (item) => [
-      oneLine(item.id, 36),
-      minute(item.created_at),
-      oneLine(item.event, 30),
-      oneLine(item.event_id, 36),
-      oneLine(item.state, 12),
-      String(item.attempts ?? ''),
-      oneLine(item.status ?? item.failure ?? '', 20),
-      minute(item.next_attempt_at),
-    ],
+    columns: {
+      id: 36,
+      'handed on': ({ created_at }) => minute(created_at),
+      event: 30,
+      'event id': ({ event_id }) => oneLine(event_id, 36),
+      state: 12,
+      attempts: 20,
+      answer: ({ status, failure }) => oneLine(status ?? failure, 20),
+      'next attempt': ({ next_attempt_at }) => minute(next_attempt_at),
+    },
   },
-} as const satisfies Record<string, LineOf>;
+} as const satisfies Record<string, Lines>;
 
 function every(seconds: unknown): string {
   return typeof seconds === 'number' ? `every ${durationText(seconds * 1_000)}` : '';
@@ -299,13 +270,19 @@ function tallied(values: readonly string[]): ReadonlyMap<string, number> {
 }
 
 /** Walks a list until it ends, or until the answer is full. */
-export function listed(what: keyof typeof lineOf) {
+export function listed(what: keyof typeof linesOf) {
   return async (
     { ask, now }: Around,
     input: Item,
     { operation, arguments: has }: Pick<Tool, 'operation' | 'arguments'>,
   ): Promise<ToolAnswer> => {
-    const { one, many, columns, line }: LineOf = lineOf[what];
+    const { one, columns }: Lines = linesOf[what];
+    const line = (item: Item): string =>
+      Object.entries(columns)
+        .map(([name, column]) =>
+          typeof column === 'number' ? oneLine(item[name], column) : column(item, now),
+        )
+        .join(' | ');
     const lines: string[] = [];
     const items: Item[] = [];
     let bytes = 0;
@@ -318,7 +295,7 @@ export function listed(what: keyof typeof lineOf) {
         ...(cursor === undefined ? {} : { cursor }),
       });
       const those = (Array.isArray(page.items) ? page.items : []).filter(isRecord);
-      const more = those.map((item) => clipped(line(item, now).join(' | '), maxLineBytes));
+      const more = those.map((item) => clipped(line(item), maxLineBytes));
       const size = more.reduce((sum, one) => sum + bytesOf(one) + 1, 0);
       if (lines.length > 0 && bytes + size > maxBytes) break;
       bytes += size;
@@ -335,9 +312,16 @@ export function listed(what: keyof typeof lineOf) {
     ];
     const title =
       `${items.length}${isWhole && input.cursor === undefined ? '' : ' of the'} ` +
-      `${items.length === 1 ? one : many}${tally(items)}`;
+      `${items.length === 1 ? one : what}${tally(items)}`;
     const texts = [
-      [opening, title, columns, ...lines, closing, ...(isWhole ? [] : hints)].join('\n'),
+      [
+        opening,
+        title,
+        Object.keys(columns).join(' | '),
+        ...lines,
+        closing,
+        ...(isWhole ? [] : hints),
+      ].join('\n'),
     ];
     return { texts };
   };
@@ -575,7 +559,9 @@ export async function responseTimes(
   );
   const columns = `from | checks | mean ms | least ms | most ms | mean ms of each twelfth of the time, oldest first`;
   const title = `Response times from ${String(from)} to ${String(to)}`;
-  return { texts: [[opening, title, columns, ...lines, closing].join('\n')] };
+  return {
+    texts: [[opening, title, Object.keys(columns).join(' | '), ...lines, closing].join('\n')],
+  };
 }
 
 function responseTimesRecords(value: unknown): Item[] {

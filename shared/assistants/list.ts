@@ -511,7 +511,7 @@ const listRows = {
     about:
       'Use it to see when alerts are held because of planned work, past and to come. Newest ' +
       `first, times in UTC.${endOfLists}`,
-    run: listed('maintenance'),
+    run: listed('maintenance windows'),
   },
   get_maintenance_window: {
     operation: operations.getMaintenanceWindow,
