@@ -10,12 +10,13 @@ import { grpcConfig, grpcTarget } from './grpc/config.ts';
 import { heartbeatConfig, heartbeatTarget } from './heartbeat/config.ts';
 import { httpsConfig, httpsTarget } from './https/config.ts';
 import { icmpConfig, icmpTarget } from './icmp/config.ts';
-import type {
-  ConfigContext,
-  ConfigFault,
-  KeySchemas,
-  KindConfig,
-  KindTarget,
+import {
+  type ConfigContext,
+  type ConfigFault,
+  type KeySchemas,
+  type KindConfig,
+  type KindTarget,
+  keyFaults,
 } from './kind-config.ts';
 import type { Kind } from './kinds.ts';
 import type { Json } from './result.ts';
@@ -50,7 +51,9 @@ export function configFaults(
   if (new TextEncoder().encode(JSON.stringify(config)).length > maxBytes)
     return [{ key: 'config', remedy: 'must be at most 16 KiB of JSON' }];
   const context: ConfigContext = { target, interval_s };
-  const faults = byKind[kind].faults(config, context);
+  const { schemas, clashes, explained = (fault) => fault } = byKind[kind];
+  const own = keyFaults(schemas, configKeys[kind], config).map((fault) => explained(fault, config));
+  const faults = own.length > 0 ? own : clashes(config, context);
   const { timeout_ms: timeout, places = null, continents = null, probe = null } = config;
   if (places !== null && (continents !== null || probe !== null))
     faults.push({ key: 'places', remedy: 'leave out `continents` and `probe`: it says all of it' });

@@ -17,7 +17,10 @@ export type ConfigContext = { readonly target: string; readonly interval_s: numb
 /** What a kind of check knows of its config. Unknown keys are kept and do nothing. */
 export type KindConfig = {
   readonly schemas: KeySchemas;
-  readonly faults: (config: Config, context: ConfigContext) => ConfigFault[];
+  /** Faults between keys that are each valid. */
+  readonly clashes: (config: Config, context: ConfigContext) => ConfigFault[];
+  /** The fault of a key, with more in its remedy than what is allowed. */
+  readonly explained?: (fault: ConfigFault, config: Config) => ConfigFault;
   /** Where this config has secrets: each a path of keys to a text. */
   readonly secretPaths: (config: Config) => readonly (readonly string[])[];
 };

@@ -9,7 +9,14 @@ import {
   valueAt,
 } from '../kind-config.ts';
 import type { Json } from '../result.ts';
-import { type connectionKeys, type FailOn, failures, httpsFailures, ipFamilies } from './keys.ts';
+import {
+  type connectionKeys,
+  type FailOn,
+  failures,
+  httpsFailures,
+  ipFamilies,
+  isMailPort,
+} from './keys.ts';
 
 /** Some of these, none twice. */
 export function someOf<Choice extends string>(choices: readonly [Choice, ...Choice[]]) {
@@ -114,7 +121,7 @@ export function asFlag(json: Json | undefined, otherwise: boolean): boolean {
 export const strange = /[\u0000-\u0020\u007f]/;
 
 /** Whether the host is too long for the DNS; addresses in brackets are not names. */
-export function isTooLong(host: string): boolean {
+function isTooLong(host: string): boolean {
   return (
     !host.startsWith('[') &&
     (host.replace(/\.$/, '').length > 253 || host.split('.').some((label) => label.length > 63))
@@ -127,7 +134,7 @@ export type HostAndPort = { readonly host: string; readonly port: number };
 const shape = /^(?:([a-z]+):\/\/)?(\[[^\]/?#@\\]*\]|[^[\]:/?#@\\]+):([0-9]{1,5})$/i;
 
 /** What to do about an address with such a port. */
-export const mailPortFault =
+const mailPortFault =
   'must not have a port of mail (25, 465, 587, 2525); a tcp check with `banner` "smtp" checks a mail server';
 
 /** Reads `host:port`, with or without the kind as a scheme. */
@@ -164,6 +171,42 @@ function serverName(text: string): string | undefined {
 /** null: the host of the target. */
 export function serverNameIn({ server_name: given }: Config): string | null {
   return typeof given === 'string' ? (serverName(given) ?? null) : null;
+}
+
+/** Reads an address that begins so. */
+export function urlIn(beginning: RegExp, target: string): URL | undefined {
+  if (strange.test(target) || !beginning.test(target)) return undefined;
+  const url = URL.parse(target);
+  return url && url.hostname !== '' && url.port !== '0' ? url : undefined;
+}
+
+/** Targets of kinds that are given an address. `whole`: what it must be; `login`: what to use instead of one in it. */
+export function urlTarget(
+  read: (target: string) => URL | undefined,
+  { whole, login }: { readonly whole: string; readonly login: string },
+): KindTarget {
+  return {
+    fault: (target) => {
+      if (strange.test(target))
+        return 'must not contain blanks or control characters; encode them with %';
+      const url = read(target);
+      if (!url) return `must be a whole ${whole}`;
+      if (url.username !== '' || url.password !== '')
+        return `must not contain a user name or password; use ${login} instead`;
+      if (isMailPort(url.port)) return mailPortFault;
+      return isTooLong(url.hostname)
+        ? 'must name a host of at most 253 characters, and 63 between two dots'
+        : undefined;
+    },
+    // As users write it: the address has the punycode form.
+    defaultName: (target) => {
+      const url = read(target);
+      return (
+        url &&
+        (domainToUnicode(url.hostname) || url.hostname) + (url.port === '' ? '' : `:${url.port}`)
+      );
+    },
+  };
 }
 
 /** Targets of kinds that connect to a port. */

@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import type { Config } from '../assignment.ts';
 import {
+  type ConfigContext,
   type ConfigFault,
   everyKindSchemas,
   type KeySchemas,
   type KindConfig,
   type KindTarget,
-  keyFaults,
 } from '../kind-config.ts';
 import {
-  dnsKeys,
+  type dnsKeys,
   isRcode,
   isRecordType,
   matches,
@@ -73,14 +73,11 @@ export type DnsSettings = {
 
 export const dnsConfig: KindConfig = {
   schemas,
-  faults: (config, { target }) => {
-    const own = keyFaults(schemas, dnsKeys, config);
-    return own.length > 0 ? own : clashes(config, target);
-  },
+  clashes,
   secretPaths: () => [],
 };
 
-function clashes(config: Config, target: string): ConfigFault[] {
+function clashes(config: Config, { target }: ConfigContext): ConfigFault[] {
   const faults: ConfigFault[] = [];
   const type = typeOf(config);
   const texts = textsOf(config);

@@ -6,9 +6,8 @@ import {
   type KeySchemas,
   type KindConfig,
   type KindTarget,
-  keyFaults,
 } from '../kind-config.ts';
-import { domainKeys } from './keys.ts';
+import type { domainKeys } from './keys.ts';
 
 const schemas = {
   ...everyKindSchemas,
@@ -17,7 +16,7 @@ const schemas = {
 
 export const domainConfig: KindConfig = {
   schemas,
-  faults: (config) => keyFaults(schemas, domainKeys, config),
+  clashes: () => [],
   secretPaths: () => [],
 };
 

@@ -34,9 +34,8 @@ import {
   type KeySchemas,
   type KindConfig,
   type KindTarget,
-  keyFaults,
 } from '../kind-config.ts';
-import { grpcKeys, reservedMetadata } from './keys.ts';
+import { type grpcKeys, reservedMetadata } from './keys.ts';
 
 /** Where to connect, and whether by TLS. */
 export type GrpcEndpoint = HostAndPort & { readonly isSecure: boolean };
@@ -89,14 +88,10 @@ const ofTls = ['tls_expires_within_days', 'client_certificate'] as const;
 
 export const grpcConfig: KindConfig = {
   schemas,
-  faults: (config, context) => {
-    const own = keyFaults(schemas, grpcKeys, config);
-    return own.length > 0 ? own : clashes(config, context);
-  },
+  clashes,
   secretPaths: (config) => [['client_certificate'], ...secretHeaderPaths(config, 'metadata')],
 };
 
-/** Faults between keys that are each valid. */
 function clashes(config: Config, { target, interval_s }: ConfigContext): ConfigFault[] {
   const faults = headerFaults(config, 'metadata');
   const say = (key: string, remedy: string) => faults.push({ key, remedy });
@@ -136,7 +131,7 @@ export type GrpcSettings = ConnectionSettings & {
   readonly secrets: readonly string[];
 };
 
-/** Reads a config that `grpcConfig.faults` accepted, with its secrets in plain form. */
+/** Reads a config that `configFaults` accepted, with its secrets in plain form. */
 export function grpcSettings(config: Config): GrpcSettings {
   const metadata = asPairs(config.metadata);
   const certificate = asText(config.client_certificate);

@@ -7,9 +7,8 @@ import {
   type KeySchemas,
   type KindConfig,
   type KindTarget,
-  keyFaults,
 } from '../kind-config.ts';
-import { heartbeatKeys } from './keys.ts';
+import type { heartbeatKeys } from './keys.ts';
 import { type Cron, isTimeZone, parseCron } from './schedule.ts';
 
 const cronText = z
@@ -29,10 +28,8 @@ const schemas = {
 
 export const heartbeatConfig: KindConfig = {
   schemas,
-  faults: (config) => {
-    const own = keyFaults(schemas, heartbeatKeys, config).map((fault) => explained(fault, config));
-    return own.length > 0 ? own : clashes(config);
-  },
+  clashes,
+  explained,
   secretPaths: () => [['ping_alias']],
 };
 

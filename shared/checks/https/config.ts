@@ -1,4 +1,3 @@
-import { domainToUnicode } from 'node:url';
 import { z } from 'zod';
 import type { Config } from '../assignment.ts';
 import {
@@ -15,11 +14,10 @@ import {
   connectionSchemas,
   connectionSettings,
   given,
-  isTooLong,
   limitFaults,
-  mailPortFault,
   someOf,
-  strange,
+  urlIn,
+  urlTarget,
 } from '../connection/config.ts';
 import {
   asPairs,
@@ -30,20 +28,18 @@ import {
   secretHeaderPaths,
   secretHeaderValues,
 } from '../connection/headers.ts';
-import { httpsFailures, isMailPort } from '../connection/keys.ts';
+import { httpsFailures } from '../connection/keys.ts';
 import {
   type ConfigContext,
   type ConfigFault,
   everyKindSchemas,
   type KeySchemas,
   type KindConfig,
-  type KindTarget,
-  keyFaults,
 } from '../kind-config.ts';
 import { patternFault } from '../patterns/program.ts';
 import { maxPattern } from '../patterns/syntax.ts';
 import type { Json } from '../result.ts';
-import { bodyKeys, httpsFamilies, httpsKeys, methods, reservedHeaders } from './keys.ts';
+import { bodyKeys, httpsFamilies, type httpsKeys, methods, reservedHeaders } from './keys.ts';
 
 /** One form of expected statuses: a number, a range "200-299" or a class "2xx". */
 const range = /^([1-5]\d\d)\s*-\s*([1-5]\d\d)$/;
@@ -217,10 +213,7 @@ function ofHeaders(value?: z.ZodString) {
 
 export const httpsConfig: KindConfig = {
   schemas,
-  faults: (config, context) => {
-    const own = keyFaults(schemas, httpsKeys, config);
-    return own.length > 0 ? own : clashes(config, context);
-  },
+  clashes,
   secretPaths: (config) => {
     return [
       ['basic_auth', 'password'],
@@ -231,7 +224,6 @@ export const httpsConfig: KindConfig = {
   },
 };
 
-/** Faults between keys that are each valid. */
 function clashes(config: Config, { target, interval_s }: ConfigContext): ConfigFault[] {
   const faults: ConfigFault[] = [];
   const method = config.method ?? 'GET';
@@ -376,7 +368,7 @@ function asList(json: Json | undefined): readonly Json[] {
 /** The expected status by default; setting it explicitly changes nothing. */
 const usual = '2xx';
 
-/** Reads a config that `httpsConfig.faults` accepted, with its secrets in plain form. */
+/** Reads a config that `configFaults` accepted, with its secrets in plain form. */
 export function httpsSettings(config: Config): HttpsSettings {
   const basic = asPairs(config.basic_auth);
   const [username, password] = ['username', 'password'].map(
@@ -452,34 +444,12 @@ function assertions(json: Json | undefined): JsonAssertion[] {
   });
 }
 
-const example = 'such as https://example.com/health';
-
 /** The address of an https check, if its target can be checked. */
 export function httpsUrl(target: string): URL | undefined {
-  if (strange.test(target) || !/^https?:\/\/[^/\\?#]/i.test(target)) return undefined;
-  const url = URL.parse(target);
-  return url && url.hostname !== '' && url.port !== '0' ? url : undefined;
+  return urlIn(/^https?:\/\/[^/\\?#]/i, target);
 }
 
-export const httpsTarget: KindTarget = {
-  fault: (target) => {
-    if (strange.test(target))
-      return 'must not contain blanks or control characters; encode them with %';
-    const url = httpsUrl(target);
-    if (!url) return `must be a whole http:// or https:// address, ${example}`;
-    if (url.username !== '' || url.password !== '')
-      return 'must not contain a user name or password; use basic authentication instead';
-    if (isMailPort(url.port)) return mailPortFault;
-    if (isTooLong(url.hostname))
-      return 'must name a host of at most 253 characters, and 63 between two dots';
-    return undefined;
-  },
-  // As users write it: the address has the punycode form.
-  defaultName: (target) => {
-    const url = httpsUrl(target);
-    return (
-      url &&
-      (domainToUnicode(url.hostname) || url.hostname) + (url.port === '' ? '' : `:${url.port}`)
-    );
-  },
-};
+export const httpsTarget = urlTarget(httpsUrl, {
+  whole: 'http:// or https:// address, such as https://example.com/health',
+  login: 'basic authentication',
+});

@@ -13,10 +13,9 @@ import {
   type KeySchemas,
   type KindConfig,
   type KindTarget,
-  keyFaults,
   timeoutMs,
 } from '../kind-config.ts';
-import { icmpKeys } from './keys.ts';
+import type { icmpKeys } from './keys.ts';
 
 const schemas = {
   ...everyKindSchemas,
@@ -33,9 +32,7 @@ export const answerMs = 500;
 
 export const icmpConfig: KindConfig = {
   schemas,
-  faults: (config, { interval_s }) => {
-    const own = keyFaults(schemas, icmpKeys, config);
-    if (own.length > 0) return own;
+  clashes: (config, { interval_s }) => {
     const { packets } = icmpSettings(config);
     const limit = timeoutMs(config, interval_s);
     const most = Math.floor((limit - answerMs) / packetEveryMs);
@@ -57,7 +54,7 @@ export type IcmpSettings = {
   readonly warn_response_ms: number | null;
 };
 
-/** Reads a config that `icmpConfig.faults` accepted. */
+/** Reads a config that `configFaults` accepted. */
 export function icmpSettings(config: Config): IcmpSettings {
   const { ip_family, warn_response_ms } = connectionSettings(config);
   return {

@@ -27,9 +27,8 @@ import {
   type KeySchemas,
   type KindConfig,
   type KindTarget,
-  keyFaults,
 } from '../kind-config.ts';
-import { type Banner, banners, tcpKeys, tlsModes, type Upgrade } from './keys.ts';
+import { type Banner, banners, type tcpKeys, tlsModes, type Upgrade } from './keys.ts';
 
 const schemas = {
   ...everyKindSchemas,
@@ -44,15 +43,11 @@ const schemas = {
 
 export const tcpConfig: KindConfig = {
   schemas,
-  faults: (config, context) => {
-    const own = keyFaults(schemas, tcpKeys, config);
-    return own.length > 0 ? own : clashes(config, context);
-  },
+  clashes,
   // It may log in.
   secretPaths: () => [['send']],
 };
 
-/** Faults between keys that are each valid. */
 function clashes(config: Config, { target, interval_s }: ConfigContext): ConfigFault[] {
   const faults: ConfigFault[] = payloadFaults(config);
   const say = (key: string, remedy: string) => faults.push({ key, remedy });
@@ -82,7 +77,7 @@ export type TcpSettings = ConnectionSettings & {
   readonly secrets: readonly string[];
 };
 
-/** Reads a config that `tcpConfig.faults` accepted, with its secrets in plain form. */
+/** Reads a config that `configFaults` accepted, with its secrets in plain form. */
 export function tcpSettings(config: Config): TcpSettings {
   const send = payloadIn(config, 'send');
   return {

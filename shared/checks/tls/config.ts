@@ -14,9 +14,8 @@ import {
   type KeySchemas,
   type KindConfig,
   type KindTarget,
-  keyFaults,
 } from '../kind-config.ts';
-import { type MinVersion, minVersions, tlsKeys } from './keys.ts';
+import { type MinVersion, minVersions, type tlsKeys } from './keys.ts';
 
 const schemas = {
   ...everyKindSchemas,
@@ -28,10 +27,7 @@ const schemas = {
 
 export const tlsConfig: KindConfig = {
   schemas,
-  faults: (config, { interval_s }) => {
-    const own = keyFaults(schemas, tlsKeys, config);
-    return own.length > 0 ? own : limitFaults(config, interval_s);
-  },
+  clashes: (config, { interval_s }) => limitFaults(config, interval_s),
   secretPaths: () => [],
 };
 
@@ -42,7 +38,7 @@ export type TlsSettings = ConnectionSettings & {
   readonly min_version: MinVersion;
 };
 
-/** Reads a config that `tlsConfig.faults` accepted. */
+/** Reads a config that `configFaults` accepted. */
 export function tlsSettings(config: Config): TlsSettings {
   return {
     ...connectionSettings(config),

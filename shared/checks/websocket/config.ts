@@ -1,5 +1,4 @@
 import { isUtf8 } from 'node:buffer';
-import { domainToUnicode } from 'node:url';
 import { z } from 'zod';
 import type { Config } from '../assignment.ts';
 import {
@@ -8,10 +7,9 @@ import {
   connectionSchemas,
   connectionSettings,
   given,
-  isTooLong,
   limitFaults,
-  mailPortFault,
-  strange,
+  urlIn,
+  urlTarget,
 } from '../connection/config.ts';
 import {
   asPairs,
@@ -21,7 +19,6 @@ import {
   secretHeaderPaths,
   secretHeaderValues,
 } from '../connection/headers.ts';
-import { isMailPort } from '../connection/keys.ts';
 import {
   encodingIn,
   encodingSchema,
@@ -36,10 +33,8 @@ import {
   everyKindSchemas,
   type KeySchemas,
   type KindConfig,
-  type KindTarget,
-  keyFaults,
 } from '../kind-config.ts';
-import { reservedForUpgrade, websocketKeys } from './keys.ts';
+import { reservedForUpgrade, type websocketKeys } from './keys.ts';
 
 const schemas = {
   ...everyKindSchemas,
@@ -59,15 +54,11 @@ const schemas = {
 
 export const websocketConfig: KindConfig = {
   schemas,
-  faults: (config, context) => {
-    const own = keyFaults(schemas, websocketKeys, config);
-    return own.length > 0 ? own : clashes(config, context);
-  },
+  clashes,
   // It may log in.
   secretPaths: (config) => [['send'], ...secretHeaderPaths(config)],
 };
 
-/** Faults between keys that are each valid. */
 function clashes(config: Config, { target, interval_s }: ConfigContext): ConfigFault[] {
   const faults = [...payloadFaults(config), ...headerFaults(config)];
   const send = payloadIn(config, 'send');
@@ -99,7 +90,7 @@ export type WebsocketSettings = ConnectionSettings & {
 
 const leastSecret = 4;
 
-/** Reads a config that `websocketConfig.faults` accepted, with its secrets in plain form. */
+/** Reads a config that `configFaults` accepted, with its secrets in plain form. */
 export function websocketSettings(config: Config): WebsocketSettings {
   const headers = asPairs(config.headers);
   const send = payloadIn(config, 'send');
@@ -135,30 +126,10 @@ function textsInJson(text: string): readonly string[] {
 
 /** The address of a websocket check, if its target can be checked. */
 export function websocketUrl(target: string): URL | undefined {
-  if (strange.test(target) || !/^wss?:\/\/[^/\\?#]/i.test(target)) return undefined;
-  const url = URL.parse(target);
-  return url && url.hostname !== '' && url.port !== '0' ? url : undefined;
+  return urlIn(/^wss?:\/\/[^/\\?#]/i, target);
 }
 
-export const websocketTarget: KindTarget = {
-  fault: (target) => {
-    if (strange.test(target))
-      return 'must not contain blanks or control characters; encode them with %';
-    const url = websocketUrl(target);
-    if (!url) return 'must be a whole ws:// or wss:// address, such as wss://example.com/socket';
-    if (url.username !== '' || url.password !== '')
-      return 'must not contain a user name or password; use an Authorization header instead';
-    if (isMailPort(url.port)) return mailPortFault;
-    if (isTooLong(url.hostname))
-      return 'must name a host of at most 253 characters, and 63 between two dots';
-    return undefined;
-  },
-  // As users write it: the address has the punycode form.
-  defaultName: (target) => {
-    const url = websocketUrl(target);
-    return (
-      url &&
-      (domainToUnicode(url.hostname) || url.hostname) + (url.port === '' ? '' : `:${url.port}`)
-    );
-  },
-};
+export const websocketTarget = urlTarget(websocketUrl, {
+  whole: 'ws:// or wss:// address, such as wss://example.com/socket',
+  login: 'an Authorization header',
+});
