@@ -52,7 +52,6 @@ export const listCauses = operation({
     ...pageQuery,
   },
   response: page('CausePage', CauseOut),
-  success: 200,
   columns: ['name', 'open_incidents', 'began_at', 'id'],
 });
 
@@ -65,6 +64,5 @@ export const getCause = operation({
   summary: 'Get a cause',
   params: { cause_id: uuid() },
   response: CauseOut,
-  success: 200,
   refusals: ['cause_not_found'],
 });

@@ -211,7 +211,6 @@ export const listChannels = operation({
   description: 'Where alerts go. Oldest first.',
   query: pageQuery,
   response: ChannelPage,
-  success: 200,
   columns: [
     'kind',
     'name',
@@ -256,7 +255,6 @@ export const getChannel = operation({
   summary: 'Get a channel',
   params: channelId,
   response: ChannelOut,
-  success: 200,
   refusals: ['channel_not_found'],
 });
 
@@ -270,7 +268,6 @@ export const updateChannel = operation({
   params: channelId,
   body: ChannelPatch,
   response: ChannelOut,
-  success: 200,
   refusals: ['channel_not_found', 'mail_missing', 'channel_test_limit', ...faults],
 });
 
@@ -284,7 +281,6 @@ export const deleteChannel = operation({
   description:
     'Waiting messages are dropped. Sent ones stay, without the address that they went to.',
   params: channelId,
-  success: 204,
   refusals: ['channel_not_found'],
 });
 
@@ -314,6 +310,5 @@ export const testChannel = operation({
     'A real message, answered with what its receiver said. An organisation may have ten tests an hour.',
   params: channelId,
   response: ChannelTriedOut,
-  success: 200,
   refusals: ['channel_not_found', 'channel_invalid', 'channel_test_limit'],
 });

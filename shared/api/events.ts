@@ -99,7 +99,6 @@ export const listEvents = operation({
     }),
     more: boolean({ description: 'Whether there is more at once.', example: false }),
   }),
-  success: 200,
   columns: ['at', 'event', 'name', 'monitor', 'incident', 'id'],
 });
 

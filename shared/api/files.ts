@@ -316,7 +316,6 @@ const words = {
   params: file,
   body: FileIn,
   response: FilePlanOut,
-  success: 200,
   takesMuch: true,
   calls: (body: unknown): number =>
     Math.min(maxCalls, Math.max(1, Math.ceil(objectsIn(body) / objectsOfCall))),
@@ -376,6 +375,5 @@ export const getFile = operation({
       { description: 'What other files manage.' },
     ),
   }),
-  success: 200,
   refusals: ['file_name_invalid'],
 });

@@ -87,7 +87,6 @@ export const listGroups = operation({
   description: 'Oldest first.',
   query: pageQuery,
   response: GroupPage,
-  success: 200,
   columns: ['status', 'name', 'description', 'monitors', 'id'],
 });
 
@@ -126,7 +125,6 @@ export const getGroup = operation({
   summary: 'Get a group',
   params: groupId,
   response: GroupOut,
-  success: 200,
   refusals: ['group_not_found'],
 });
 
@@ -140,7 +138,6 @@ export const updateGroup = operation({
   params: groupId,
   body: GroupPatch,
   response: GroupOut,
-  success: 200,
   refusals: [
     'group_not_found',
     'name_invalid',
@@ -160,6 +157,5 @@ export const deleteGroup = operation({
   summary: 'Delete a group',
   description: 'Its monitors remain, without a group.',
   params: groupId,
-  success: 204,
   refusals: ['group_not_found'],
 });

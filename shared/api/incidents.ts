@@ -162,7 +162,6 @@ export const listIncidents = operation({
     ...pageQuery,
   },
   response: IncidentPage,
-  success: 200,
   refusals: ['monitor_not_found', 'cause_not_found'],
   columns: [
     'state',
@@ -186,7 +185,6 @@ export const getIncident = operation({
   summary: 'Get an incident',
   params: { incident_id: uuid() },
   response: IncidentOut,
-  success: 200,
   refusals: ['incident_not_found'],
 });
 
@@ -213,7 +211,6 @@ export const acknowledgeIncident = operation({
     'Stops repeats and later channels, and notifies everyone who was notified of the outage. A second call changes nothing.',
   params: { incident_id: uuid() },
   response: AcknowledgementOut,
-  success: 200,
   refusals: ['incident_not_found', 'incident_over'],
 });
 
@@ -228,7 +225,6 @@ export const unacknowledgeIncident = operation({
     'Removes the acknowledgement: everyone who was notified gets a reminder at once, and reminders and channels with a delay go on. Nothing changes if nobody has acknowledged it.',
   params: { incident_id: uuid() },
   response: IncidentOut,
-  success: 200,
   refusals: ['incident_not_found', 'incident_over'],
 });
 
@@ -251,7 +247,6 @@ export const assignIncident = operation({
     }),
   }),
   response: AcknowledgementOut,
-  success: 200,
   refusals: ['incident_not_found', 'member_not_found', 'incident_over'],
 });
 
@@ -315,7 +310,6 @@ export const withdrawIncidentShare = operation({
   access: 'write',
   summary: 'Revoke the link that shows an incident',
   params: { incident_id: uuid() },
-  success: 204,
   refusals: ['share_not_found'],
 });
 
@@ -424,7 +418,6 @@ export const writePostMortem = operation({
       description: 'As it is stored now; null when it was deleted.',
     }),
   }),
-  success: 200,
   refusals: ['incident_not_found', 'note_invalid'],
 });
 
@@ -505,6 +498,5 @@ export const getIncidentEvidence = operation({
       ),
     }),
   }),
-  success: 200,
   refusals: ['incident_not_found'],
 });

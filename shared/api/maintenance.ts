@@ -136,7 +136,6 @@ export const listMaintenanceWindows = operation({
   description: 'Newest first.',
   query: pageQuery,
   response: MaintenancePage,
-  success: 200,
   columns: ['name', 'starts_at', 'ends_at', 'rrule', 'monitors', 'groups', 'id'],
 });
 
@@ -174,7 +173,6 @@ export const getMaintenanceWindow = operation({
   summary: 'Get a maintenance window',
   params: windowId,
   response: MaintenanceOut,
-  success: 200,
   refusals: ['maintenance_window_not_found'],
 });
 
@@ -191,7 +189,6 @@ export const updateMaintenanceWindow = operation({
   body: MaintenancePatch,
   takesMuch: true,
   response: MaintenanceOut,
-  success: 200,
   refusals: [
     'maintenance_window_not_found',
     ...([
@@ -226,7 +223,6 @@ export const previewMaintenanceWindow = operation({
     time_zone: timeZone,
   },
   response: object('MaintenancePreviewOut', ahead),
-  success: 200,
   refusals: [
     'maintenance_window_not_found',
     'window_invalid',
@@ -245,7 +241,6 @@ export const deleteMaintenanceWindow = operation({
   summary: 'Delete a maintenance window',
   description: 'What it covered in the past stays covered.',
   params: windowId,
-  success: 204,
   refusals: ['maintenance_window_not_found'],
 });
 
@@ -260,7 +255,6 @@ export const startMaintenanceNow = operation({
     'For as long as it lasts. One that is to come and does not repeat is moved; of any other a new one is made that covers the same, once: the answer is the one that runs.',
   params: windowId,
   response: MaintenanceOut,
-  success: 200,
   refusals: ['maintenance_window_not_found', 'window_invalid', 'plan_limit_windows'],
 });
 
@@ -274,6 +268,5 @@ export const endMaintenanceNow = operation({
   description: 'One that repeats goes on with its next occurrence.',
   params: windowId,
   response: MaintenanceOut,
-  success: 200,
   refusals: ['maintenance_window_not_found', 'window_invalid'],
 });

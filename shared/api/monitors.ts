@@ -353,7 +353,6 @@ export const listMonitors = operation({
     ...pageQuery,
   },
   response: MonitorPage,
-  success: 200,
   refusals: ['group_not_found'],
   columns: ['status', 'name', 'type', 'target', 'interval_s', 'enabled', 'id'],
 });
@@ -397,7 +396,6 @@ export const getMonitor = operation({
   summary: 'Get a monitor',
   params: monitorId,
   response: MonitorOut,
-  success: 200,
   refusals: ['monitor_not_found'],
 });
 
@@ -413,7 +411,6 @@ export const updateMonitor = operation({
   params: monitorId,
   body: MonitorPatch,
   response: MonitorOut,
-  success: 200,
   refusals: ['monitor_not_found', 'external_id_taken', ...monitorRefusals],
 });
 
@@ -427,7 +424,6 @@ export const deleteMonitor = operation({
   description:
     'Every other operation then answers as for an unknown id. For 7 days restoreMonitor brings it back with its history; after that it is deleted for ever.',
   params: monitorId,
-  success: 204,
   refusals: ['monitor_not_found'],
 });
 
@@ -456,7 +452,6 @@ export const muteMonitor = operation({
   params: monitorId,
   body: object('MuteMonitorIn', muteInput),
   response: StatusOut,
-  success: 200,
   refusals: ['monitor_not_found', 'mute_invalid'],
 });
 
@@ -470,7 +465,6 @@ export const unmuteMonitor = operation({
   description: 'Held alerts are sent if it is still down.',
   params: monitorId,
   response: StatusOut,
-  success: 200,
   refusals: ['monitor_not_found'],
 });
 
@@ -487,7 +481,6 @@ export const getMonitorStatus = operation({
     days: optional(integer(daysBounds, { description: 'How many days back the uptime goes.' }), 30),
   },
   response: StatusOut,
-  success: 200,
   refusals: ['monitor_not_found'],
 });
 
@@ -569,7 +562,6 @@ export const batchMonitors = operation({
     refused: integer({}, { meaning: 'How many were refused.', example: 0 }),
     items: array(BatchResultOut),
   }),
-  success: 200,
   takesMuch: true,
   calls: (body) => {
     const items = isRecord(body) && Array.isArray(body.items) ? body.items.length : 1;
@@ -635,6 +627,5 @@ export const getMonitorLedger = operation({
     days: optional(integer(daysBounds, { description: 'How many days back the ledger goes.' }), 30),
   },
   response: LedgerOut,
-  success: 200,
   refusals: ['monitor_not_found'],
 });

@@ -82,7 +82,6 @@ export const listMessages = operation({
     ...pageQuery,
   },
   response: page('MessagePage', MessageOut),
-  success: 200,
   refusals: ['channel_not_found'],
   columns: ['state', 'sentence', 'channel_name', 'event', 'created_at', 'settled_at', 'id'],
 });
@@ -158,7 +157,6 @@ export const getIncidentNotifications = operation({
       description: 'What was sent of it, or is waiting: the newest hundred, the newest first.',
     }),
   }),
-  success: 200,
   refusals: ['incident_not_found'],
 });
 
@@ -178,7 +176,6 @@ export const showMute = operation({
   access: 'read',
   summary: 'Get until when all alerts are muted, if they are',
   response: MuteOut,
-  success: 200,
 });
 
 /** A week. */
@@ -204,7 +201,6 @@ export const muteAlerts = operation({
     ),
   }),
   response: MuteOut,
-  success: 200,
   refusals: ['mute_invalid'],
 });
 
@@ -217,5 +213,4 @@ export const unmuteAlerts = operation({
   summary: 'Unmute all alerts of the organisation',
   description: 'Held alerts are sent if what they are about is still down.',
   response: MuteOut,
-  success: 200,
 });

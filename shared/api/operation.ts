@@ -196,6 +196,9 @@ type RestDependencies = Pick<
   'method' | 'path' | 'tag' | 'success' | 'otherSuccess' | 'takesMuch' | 'calls' | 'columns'
 >;
 
+/** `success`: 200, and 204 without a response, where nothing else is said. */
+type Routed = Omit<RestDependencies, 'success'> & Partial<Pick<RestDependencies, 'success'>>;
+
 type Made<
   For extends Audience,
   Id extends string,
@@ -276,19 +279,10 @@ export function operation<
   B extends Shape = None,
   Output = void,
 >(
-  dependencies: Dependencies<Id, P, Q, B, Output> & RestDependencies,
+  dependencies: Dependencies<Id, P, Q, B, Output> & Routed,
 ): Made<'organisation', Id, P, Q, B, Output> & RestDependencies {
-  return {
-    ...innerOperation(dependencies),
-    method: dependencies.method,
-    path: dependencies.path,
-    tag: dependencies.tag,
-    success: dependencies.success,
-    ...(dependencies.otherSuccess === undefined ? {} : { otherSuccess: dependencies.otherSuccess }),
-    ...(dependencies.takesMuch === undefined ? {} : { takesMuch: dependencies.takesMuch }),
-    ...(dependencies.calls === undefined ? {} : { calls: dependencies.calls }),
-    ...(dependencies.columns === undefined ? {} : { columns: dependencies.columns }),
-  };
+  const success = dependencies.response === undefined ? 204 : 200;
+  return { success, ...dependencies, ...innerOperation(dependencies) };
 }
 
 /** Sorts the flat arguments of a tool, a command or a form into path, query and body. */

@@ -38,7 +38,6 @@ export const whoami = operation({
   description:
     'The organisation, role, scope and name of the token in use. The first call to make.',
   response: MeOut,
-  success: 200,
 });
 
 export const listAudit = operation({
@@ -100,6 +99,5 @@ export const listAudit = operation({
       }),
     }),
   ),
-  success: 200,
   columns: ['at', 'who', 'what', 'subject', 'through', 'address'],
 });

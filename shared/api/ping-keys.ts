@@ -64,7 +64,6 @@ export const listPingKeys = operation({
   description: 'Newest first; never the keys themselves. One that ended is listed for 30 days.',
   query: pageQuery,
   response: page('PingKeyPage', PingKeyOut),
-  success: 200,
   columns: ['name', 'shown', 'created_at', 'until', 'id'],
 });
 
@@ -103,6 +102,5 @@ export const endPingKey = operation({
   summary: 'End a ping key',
   description: 'Pings under it get 404 from then on. The own addresses of heartbeats stay.',
   params: { ping_key_id: uuid() },
-  success: 204,
   refusals: ['ping_key_not_found'],
 });

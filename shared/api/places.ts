@@ -72,7 +72,6 @@ export const listPlaces = operation({
     'By continent: the continent itself, its regions, and your private places there. A place without a probe is not listed.',
   query: pageQuery,
   response: page('PlacePage', PlaceOut),
-  success: 200,
   columns: ['state', 'name', 'continent', 'owner', 'probe_count', 'id'],
 });
 
@@ -86,7 +85,6 @@ export const getPlace = operation({
   description: 'In the path, the slash of `Europe/Frankfurt` is written `%2F`.',
   params,
   response: PlaceOut,
-  success: 200,
   refusals: ['place_not_found'],
 });
 
@@ -104,6 +102,5 @@ export const updatePlace = operation({
     name: string({ minLength: 1, limits: { maxLength: 200 }, example: 'Office Berlin' }),
   }),
   response: PlaceOut,
-  success: 200,
   refusals: ['place_not_found', 'name_invalid', 'name_taken'],
 });

@@ -130,7 +130,6 @@ export const listProbes = operation({
       }),
     }),
   ),
-  success: 200,
   columns: ['state', 'name', 'continent', 'private', 'version', 'last_seen_at', 'id'],
 });
 
@@ -242,7 +241,6 @@ export const listProbeInvitations = operation({
   description: 'Newest first. An unused one is deleted a day after it expires.',
   query: pageQuery,
   response: page('ProbeInvitationPage', ProbeInvitationOut),
-  success: 200,
   columns: ['state', 'name', 'continent', 'expires_at', 'last_seen_at', 'shown', 'id'],
 });
 
@@ -256,7 +254,6 @@ export const revokeProbeInvitation = operation({
   description:
     'Its join token is good for nothing from then on. One that was used is no invitation any more.',
   params: { probe_invitation_id: uuid() },
-  success: 204,
   refusals: ['invitation_not_found'],
 });
 
@@ -291,6 +288,5 @@ export const endProbe = operation({
     'Its credentials are void at once, and its host cannot come back as this probe. What it has seen stays. Its place goes on while it has another probe. Without one, its monitors are checked by nobody until they name another; the answer lists them.',
   params: { probe_id: uuid() },
   response: EndedProbeOut,
-  success: 200,
   refusals: ['probe_not_found'],
 });

@@ -156,7 +156,6 @@ export const getMonitorResults = operation({
       [],
     ),
   }),
-  success: 200,
   refusals: ['monitor_not_found'],
 });
 
@@ -213,7 +212,6 @@ export const getMonitorChecks = operation({
     }),
   },
   response: page('MonitorCheckPage', MonitorCheckOut),
-  success: 200,
   refusals: ['monitor_not_found', 'place_not_found'],
   columns: ['at', 'outcome', 'took_ms', 'place_name', 'probe', 'cause'],
 });
@@ -256,7 +254,6 @@ export const getMonitorPings = operation({
       }),
     }),
   ),
-  success: 200,
   refusals: ['monitor_not_found', 'not_a_heartbeat'],
   columns: ['kind', 'at', 'exit_code', 'run_ms', 'received_by', 'body'],
 });

@@ -146,7 +146,6 @@ export const listStatusPageReports = operation({
   params: pageId,
   query: pageQuery,
   response: ReportPage,
-  success: 200,
   refusals: ['status_page_not_found'],
 });
 
@@ -182,7 +181,6 @@ export const getStatusPageReport = operation({
   summary: 'Get a report of a status page',
   params: reportId,
   response: StatusPageReportOut,
-  success: 200,
   refusals: ['status_page_not_found', 'status_page_report_not_found'],
 });
 
@@ -197,7 +195,6 @@ export const updateStatusPageReport = operation({
   params: reportId,
   body: ReportPatch,
   response: StatusPageReportOut,
-  success: 200,
   refusals: [
     'status_page_not_found',
     'status_page_report_not_found',
@@ -238,6 +235,5 @@ export const deleteStatusPageReport = operation({
   summary: 'Delete a report of a status page',
   description: 'With its updates. What was sent to subscribers stays with them.',
   params: reportId,
-  success: 204,
   refusals: ['status_page_not_found', 'status_page_report_not_found'],
 });

@@ -219,7 +219,6 @@ export const listStatusPages = operation({
   description: 'Oldest first, with whether each is enabled.',
   query: pageQuery,
   response: StatusPagePage,
-  success: 200,
   columns: ['name', 'enabled', 'slug', 'id'],
 });
 
@@ -253,7 +252,6 @@ export const getStatusPage = operation({
   summary: 'Get a status page and what is published on it',
   params: pageId,
   response: StatusPageOut,
-  success: 200,
   refusals: ['status_page_not_found'],
 });
 
@@ -267,7 +265,6 @@ export const updateStatusPage = operation({
   params: pageId,
   body: StatusPagePatch,
   response: StatusPageOut,
-  success: 200,
   refusals: [
     'status_page_not_found',
     ...settingFaults,
@@ -290,7 +287,6 @@ export const deleteStatusPage = operation({
   summary: 'Delete a status page',
   description: 'With what was posted on it and who subscribed to it. Its monitors remain.',
   params: pageId,
-  success: 204,
   refusals: ['status_page_not_found'],
 });
 
@@ -325,7 +321,6 @@ export const updateStatusPageMonitor = operation({
   params: { ...pageId, monitor_id: uuid() },
   body: StatusPageRowPatch,
   response: StatusPageMonitorOut,
-  success: 200,
   refusals: ['status_page_not_found', 'status_page_monitor_not_found', 'name_invalid'],
 });
 
@@ -338,7 +333,6 @@ export const removeStatusPageMonitor = operation({
   summary: 'Remove a monitor from a status page',
   description: 'From this page only; other pages keep it.',
   params: { ...pageId, monitor_id: uuid() },
-  success: 204,
   refusals: ['status_page_not_found', 'status_page_monitor_not_found'],
 });
 
@@ -369,7 +363,6 @@ export const updateStatusPageGroup = operation({
   params: { ...pageId, group_id: uuid() },
   body: StatusPageRowPatch,
   response: StatusPageGroupOut,
-  success: 200,
   refusals: ['status_page_not_found', 'status_page_group_not_found', 'name_invalid'],
 });
 
@@ -382,7 +375,6 @@ export const removeStatusPageGroup = operation({
   summary: 'Remove the heading of a group from a status page',
   description: 'Its monitors stay published.',
   params: { ...pageId, group_id: uuid() },
-  success: 204,
   refusals: ['status_page_not_found', 'status_page_group_not_found'],
 });
 
@@ -396,7 +388,6 @@ export const orderStatusPage = operation({
   params: pageId,
   body: StatusPageOrderIn,
   response: StatusPageOut,
-  success: 200,
   refusals: ['status_page_not_found', 'order_invalid'],
 });
 
@@ -420,7 +411,6 @@ export const checkStatusPageDomain = operation({
     'Asks DNS now for the TXT record that the page names. Once it was found, the page answers under its domain.',
   params: pageId,
   response: DomainCheckOut,
-  success: 200,
   refusals: ['status_page_not_found', 'domain_missing', 'domain_taken'],
 });
 
@@ -495,7 +485,6 @@ export const listStatusPagePosts = operation({
     incident: maybe(uuid(), { description: 'Only what was posted to this incident.' }),
   },
   response: StatusPagePostPage,
-  success: 200,
   refusals: ['status_page_not_found'],
 });
 
@@ -529,7 +518,6 @@ export const deleteStatusPagePost = operation({
   summary: 'Delete a post of a status page',
   description: 'What was sent to subscribers stays with them.',
   params: { ...pageId, post_id: uuid() },
-  success: 204,
   refusals: ['status_page_not_found', 'status_page_post_not_found'],
 });
 
@@ -542,6 +530,5 @@ export const getStatusPageSubscribers = operation({
   summary: 'Get the number of subscribers of a status page',
   params: pageId,
   response: SubscribersOut,
-  success: 200,
   refusals: ['status_page_not_found'],
 });

@@ -136,6 +136,5 @@ export const getTest = operation({
     wait_s,
   },
   response: TestOut,
-  success: 200,
   refusals: ['test_not_found'],
 });

@@ -26,7 +26,6 @@ export const listDeletedMonitors = operation({
   description: 'The one that was deleted last comes first.',
   query: pageQuery,
   response: page('DeletedMonitorPage', DeletedMonitorOut),
-  success: 200,
   columns: ['name', 'type', 'target', 'deleted_by', 'deleted_at', 'deleted_for_ever_at', 'id'],
 });
 
@@ -42,7 +41,6 @@ export const restoreMonitor = operation({
     'time in which it was deleted counts as paused. An incident that was open then ended with it.',
   params: { monitor_id: uuid() },
   response: MonitorOut,
-  success: 200,
   refusals: [
     'monitor_not_found',
     'external_id_taken',

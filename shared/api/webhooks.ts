@@ -118,7 +118,6 @@ export const listWebhooks = operation({
   description: 'Addresses of your programs that get events. Oldest first.',
   query: pageQuery,
   response: page('WebhookPage', WebhookOut),
-  success: 200,
   columns: ['url', 'description', 'enabled', 'failing_since', 'last_delivered_at', 'id'],
 });
 
@@ -146,7 +145,6 @@ export const getWebhook = operation({
   summary: 'Get a webhook',
   params: webhookId,
   response: WebhookOut,
-  success: 200,
   refusals: ['webhook_not_found'],
 });
 
@@ -161,7 +159,6 @@ export const updateWebhook = operation({
   params: webhookId,
   body: WebhookPatch,
   response: WebhookOut,
-  success: 200,
   refusals: ['webhook_not_found', 'webhook_invalid', 'webhook_unproved', 'too_many_attempts'],
 });
 
@@ -174,7 +171,6 @@ export const deleteWebhook = operation({
   summary: 'Delete a webhook',
   description: 'What waits is dropped, and its log is deleted.',
   params: webhookId,
-  success: 204,
   refusals: ['webhook_not_found'],
 });
 
@@ -195,7 +191,6 @@ export const rotateWebhookSecret = operation({
       example: '2026-11-19T04:03:37.000Z',
     }),
   }),
-  success: 200,
   refusals: ['webhook_not_found'],
 });
 
@@ -231,7 +226,6 @@ export const testWebhook = operation({
     took_ms: integer({}, { meaning: 'How long the answer took, in milliseconds.', example: 21 }),
     sent: WebhookEventOut,
   }),
-  success: 200,
   refusals: ['webhook_not_found', 'channel_test_limit'],
 });
 
@@ -286,7 +280,6 @@ export const listWebhookDeliveries = operation({
     }),
   },
   response: page('WebhookDeliveryPage', WebhookDeliveryOut),
-  success: 200,
   refusals: ['webhook_not_found'],
   columns: ['created_at', 'event', 'state', 'attempts', 'status', 'failure', 'id'],
 });
@@ -302,7 +295,6 @@ export const resendWebhookDelivery = operation({
     'Under the same `webhook-id`, whatever became of it, and with all its attempts. An organisation can ask for 60 an hour.',
   params: { ...webhookId, delivery_id: uuid() },
   response: WebhookDeliveryOut,
-  success: 200,
   refusals: [
     'webhook_not_found',
     'webhook_delivery_not_found',
@@ -343,6 +335,5 @@ export const replayWebhook = operation({
   response: object('WebhookReplayOut', {
     events: integer({}, { meaning: 'How many events that is, as of now.', example: 12 }),
   }),
-  success: 200,
   refusals: ['webhook_not_found', 'webhook_disabled', 'too_many_attempts'],
 });
