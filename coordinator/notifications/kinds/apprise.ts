@@ -1,6 +1,6 @@
 import { cut, links, plainBody, subject, toneOf } from './text.ts';
-import type { ChannelKind } from './types.ts';
 import {
+  type ChannelKind,
   jsonPost,
   judgeHttp,
   secretField,

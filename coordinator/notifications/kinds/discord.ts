@@ -1,17 +1,15 @@
 import {
   colours,
   cutFor,
-  facts,
-  fitting,
-  links,
-  listed,
+  factsOfOne,
   markdown,
+  markdownLinks,
+  markdownList,
   others,
   title,
   toneOf,
 } from './text.ts';
-import type { ChannelKind } from './types.ts';
-import { jsonPost, judgeHttp, member, secretUrlField, value } from './types.ts';
+import { type ChannelKind, jsonPost, judgeHttp, member, secretUrlField, value } from './types.ts';
 
 export const discord: ChannelKind = {
   id: 'discord',
@@ -28,21 +26,11 @@ export const discord: ChannelKind = {
   },
   hosts: ['discord.com', 'discordapp.com', 'ptb.discord.com', 'canary.discord.com'],
   message: (notification, config) => {
-    const [only] = notification.monitors;
     const last = others(notification);
-    const list = fitting(
-      listed(
-        notification,
-        (name, what) => `- **${markdown(name)}**: ${markdown(what)}`,
-        (group) => `**${markdown(group)}**`,
-      ),
-      2_400,
-    );
-    const footer = links(notification)
-      .map(({ label, url }) => `[${label}](${url.replaceAll(')', '%29')})`)
-      .join(' · ');
+    const list = markdownList(notification, 2_400);
+    const footer = markdownLinks(notification);
     const description = [
-      ...(notification.monitors.length > 1 ? [list.join('\n')] : []),
+      ...(notification.monitors.length > 1 ? [list] : []),
       ...(last === undefined ? [] : [cutFor(last, 800, markdown)]),
       ...(footer.length <= 800 ? [footer] : []),
     ].join('\n\n');
@@ -56,14 +44,11 @@ export const discord: ChannelKind = {
           description,
           color: Number.parseInt(colours[toneOf(notification)].slice(1), 16),
           timestamp: new Date(notification.at).toISOString(),
-          fields:
-            notification.monitors.length === 1 && only !== undefined
-              ? facts(only, notification).map(({ label, value }) => ({
-                  name: label,
-                  value: cutFor(value, 350, markdown),
-                  inline: value.length < 30,
-                }))
-              : [],
+          fields: (factsOfOne(notification) ?? []).map(({ label, value }) => ({
+            name: label,
+            value: cutFor(value, 350, markdown),
+            inline: value.length < 30,
+          })),
         },
       ],
       allowed_mentions: { parse: [] },

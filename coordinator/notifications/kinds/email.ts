@@ -2,7 +2,7 @@ import type { Notification } from '../message.ts';
 import {
   clean,
   cut,
-  facts,
+  factsOfOne,
   fitting,
   html,
   type Link,
@@ -13,8 +13,7 @@ import {
   title,
   toneOf,
 } from './text.ts';
-import type { ChannelKind } from './types.ts';
-import { judgeFailure, later, taken, value } from './types.ts';
+import { type ChannelKind, judgeFailure, later, taken, value } from './types.ts';
 
 /** More than a mailbox shows without a click, and far less than any mailbox refuses. */
 const maxLetters = 60_000;
@@ -82,16 +81,15 @@ export const email: ChannelKind = {
 };
 
 function textOf(notification: Notification): string {
-  const [only] = notification.monitors;
+  const only = factsOfOne(notification);
   const last = others(notification);
-  const body =
-    notification.monitors.length === 1 && only !== undefined
-      ? facts(only, notification).map(({ label, value }) => `${label}: ${value}`)
-      : lines(
-          notification,
-          (name, what) => `- ${name}: ${what}`,
-          (group) => `${group}:`,
-        );
+  const body = only
+    ? only.map(({ label, value }) => `${label}: ${value}`)
+    : lines(
+        notification,
+        (name, what) => `- ${name}: ${what}`,
+        (group) => `${group}:`,
+      );
   return [
     `${title(notification)}.`,
     body.join('\n'),
@@ -122,28 +120,24 @@ function why({ organisation, links: { unsubscribe } }: Notification): string[] {
 }
 
 function htmlOf(notification: Notification): string {
-  const [only] = notification.monitors;
+  const only = factsOfOne(notification);
   const last = others(notification);
   const ground = grounds[toneOf(notification)];
   const [first, ...rest] = links(notification);
-  const body =
-    notification.monitors.length === 1 && only !== undefined
-      ? `<table role="presentation" cellpadding="0" cellspacing="0" border="0">${facts(
-          only,
-          notification,
+  const body = only
+    ? `<table role="presentation" cellpadding="0" cellspacing="0" border="0">${only
+        .map(
+          ({ label, value }) =>
+            `<tr><td style="padding:2px 16px 2px 0;${faint};vertical-align:top;white-space:nowrap">${label}</td><td style="padding:2px 0;${font};word-break:break-word"><bdi>${html(value)}</bdi></td></tr>`,
         )
-          .map(
-            ({ label, value }) =>
-              `<tr><td style="padding:2px 16px 2px 0;${faint};vertical-align:top;white-space:nowrap">${label}</td><td style="padding:2px 0;${font};word-break:break-word"><bdi>${html(value)}</bdi></td></tr>`,
-          )
-          .join('')}</table>`
-      : lines(
-          notification,
-          (name, what) =>
-            `<div style="padding:2px 0"><b><bdi>${html(name)}</bdi></b>: <bdi>${html(what)}</bdi></div>`,
-          (group) =>
-            `<div style="padding:10px 0 2px;font-weight:600"><bdi>${html(group)}</bdi></div>`,
-        ).join('');
+        .join('')}</table>`
+    : lines(
+        notification,
+        (name, what) =>
+          `<div style="padding:2px 0"><b><bdi>${html(name)}</bdi></b>: <bdi>${html(what)}</bdi></div>`,
+        (group) =>
+          `<div style="padding:10px 0 2px;font-weight:600"><bdi>${html(group)}</bdi></div>`,
+      ).join('');
   return [
     '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">',
     '<meta name="color-scheme" content="light dark"><meta name="supported-color-schemes" content="light dark">',

@@ -3,7 +3,7 @@ import {
   clean,
   colours,
   cutFor,
-  facts,
+  factsOfOne,
   fitting,
   googleCard,
   googlePlain,
@@ -14,8 +14,7 @@ import {
   subject,
   title,
 } from './text.ts';
-import type { ChannelKind } from './types.ts';
-import { jsonPost, judgeHttp, member, secretUrlField, value } from './types.ts';
+import { type ChannelKind, jsonPost, judgeHttp, member, secretUrlField, value } from './types.ts';
 
 export const googleChat: ChannelKind = {
   id: 'google_chat',
@@ -32,32 +31,31 @@ export const googleChat: ChannelKind = {
   },
   hosts: ['chat.googleapis.com'],
   message: (notification, config) => {
-    const [only] = notification.monitors;
+    const only = factsOfOne(notification);
     const last = others(notification);
-    const widgets =
-      notification.monitors.length === 1 && only !== undefined
-        ? facts(only, notification).map(({ label, value }) => ({
-            decoratedText: {
-              topLabel: label,
-              text: cutFor(value, 400, googleCard),
-              wrapText: true,
+    const widgets = only
+      ? only.map(({ label, value }) => ({
+          decoratedText: {
+            topLabel: label,
+            text: cutFor(value, 400, googleCard),
+            wrapText: true,
+          },
+        }))
+      : [
+          {
+            textParagraph: {
+              text: fitting(
+                listed(
+                  notification,
+                  (name, what) => `• <b>${googleCard(name)}</b>: ${googleCard(what)}`,
+                  (group) => `<b>${googleCard(group)}</b>`,
+                ),
+                8_000,
+                bytes,
+              ).join('\n'),
             },
-          }))
-        : [
-            {
-              textParagraph: {
-                text: fitting(
-                  listed(
-                    notification,
-                    (name, what) => `• <b>${googleCard(name)}</b>: ${googleCard(what)}`,
-                    (group) => `<b>${googleCard(group)}</b>`,
-                  ),
-                  8_000,
-                  bytes,
-                ).join('\n'),
-              },
-            },
-          ];
+          },
+        ];
     const url = new URL(value(config, 'url'));
     url.searchParams.set('messageReplyOption', 'REPLY_MESSAGE_FALLBACK_TO_NEW_THREAD');
     // Google's API merges two messages with the same id. It is not documented for webhooks, so

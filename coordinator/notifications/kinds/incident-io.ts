@@ -1,5 +1,5 @@
 import { isWarning } from '../message.ts';
-import { clean, cut, cutFor, facts, links, markdown, others, subject } from './text.ts';
+import { clean, cut, cutFor, facts, markdown, markdownLinks, others, subject } from './text.ts';
 import {
   type ChannelKind,
   jsonPost,
@@ -36,9 +36,7 @@ export const incidentIo: ChannelKind = {
     const description = [
       lines.join('\n'),
       ...(last === undefined ? [] : [cutFor(last, 1_000, markdown)]),
-      links(notification)
-        .map(({ label, url }) => `[${label}](${url.replaceAll(')', '%29')})`)
-        .join(' · '),
+      markdownLinks(notification),
     ];
     const isOver =
       isWarning(notification) || ['up', 'closed', 'was_down', 'test'].includes(notification.event);

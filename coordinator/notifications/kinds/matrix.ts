@@ -2,7 +2,7 @@ import {
   bytes,
   cut,
   cutFor,
-  facts,
+  factsOfOne,
   fitting,
   html,
   links,
@@ -11,8 +11,8 @@ import {
   plainBody,
   title,
 } from './text.ts';
-import type { ChannelKind } from './types.ts';
 import {
+  type ChannelKind,
   judgeHttp,
   member,
   secretField,
@@ -41,22 +41,19 @@ export const matrix: ChannelKind = {
     ),
   },
   message: (notification, config) => {
-    const [only] = notification.monitors;
+    const only = factsOfOne(notification);
     const last = others(notification);
-    const list =
-      notification.monitors.length === 1 && only !== undefined
-        ? facts(only, notification).map(
-            ({ label, value }) => `<li>${label}: ${cutFor(value, 500, html)}</li>`,
-          )
-        : fitting(
-            listed(
-              notification,
-              (name, what) => `<li><b>${html(name)}</b>: ${html(what)}</li>`,
-              (group) => `<li>${html(group)}</li>`,
-            ),
-            16_000,
-            bytes,
-          );
+    const list = only
+      ? only.map(({ label, value }) => `<li>${label}: ${cutFor(value, 500, html)}</li>`)
+      : fitting(
+          listed(
+            notification,
+            (name, what) => `<li><b>${html(name)}</b>: ${html(what)}</li>`,
+            (group) => `<li>${html(group)}</li>`,
+          ),
+          16_000,
+          bytes,
+        );
     const shown = links(notification).map(
       ({ label, url }) => `<a href="${html(url)}">${label}</a>`,
     );

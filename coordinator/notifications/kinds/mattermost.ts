@@ -1,19 +1,17 @@
 import {
   colours,
   cutFor,
-  facts,
-  fitting,
-  links,
-  listed,
+  factsOfOne,
   markdown,
+  markdownLinks,
+  markdownList,
   others,
   subject,
   title,
   toneOf,
   unmentioned,
 } from './text.ts';
-import type { ChannelKind } from './types.ts';
-import { jsonPost, judgeHttp, secretUrlField, value } from './types.ts';
+import { type ChannelKind, jsonPost, judgeHttp, secretUrlField, value } from './types.ts';
 
 export const mattermost: ChannelKind = {
   id: 'mattermost',
@@ -27,22 +25,12 @@ export const mattermost: ChannelKind = {
     ),
   },
   message: (notification, config) => {
-    const [only] = notification.monitors;
     const last = others(notification);
-    const list = fitting(
-      listed(
-        notification,
-        (name, what) => `- **${markdown(name)}**: ${markdown(what)}`,
-        (group) => `**${markdown(group)}**`,
-      ),
-      7_000,
-    );
+    const list = markdownList(notification, 7_000);
     const text = [
-      ...(notification.monitors.length > 1 ? [list.join('\n')] : []),
+      ...(notification.monitors.length > 1 ? [list] : []),
       ...(last === undefined ? [] : [cutFor(last, 1_000, markdown)]),
-      links(notification)
-        .map(({ label, url }) => `[${label}](${url.replaceAll(')', '%29')})`)
-        .join(' · '),
+      markdownLinks(notification),
     ];
     return jsonPost(value(config, 'url'), {
       attachments: [
@@ -53,14 +41,11 @@ export const mattermost: ChannelKind = {
           title: cutFor(title(notification), 500, markdown),
           title_link: notification.links.incident,
           text: text.join('\n\n'),
-          fields:
-            notification.monitors.length === 1 && only !== undefined
-              ? facts(only, notification).map(({ label, value }) => ({
-                  short: value.length < 40,
-                  title: label,
-                  value: cutFor(value, 700, markdown),
-                }))
-              : [],
+          fields: (factsOfOne(notification) ?? []).map(({ label, value }) => ({
+            short: value.length < 40,
+            title: label,
+            value: cutFor(value, 700, markdown),
+          })),
         },
       ],
     });

@@ -1,6 +1,6 @@
 import { bytes, cut, isUrgent, plainBody, subject, toneOf } from './text.ts';
-import type { ChannelKind } from './types.ts';
 import {
+  type ChannelKind,
   choiceField,
   jsonPost,
   judgeHttp,

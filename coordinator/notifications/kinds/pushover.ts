@@ -1,6 +1,6 @@
 import { cut, isUrgent, plainBody, subject } from './text.ts';
-import type { ChannelKind } from './types.ts';
 import {
+  type ChannelKind,
   choiceField,
   formPost,
   judgeHttp,

@@ -3,7 +3,7 @@ import {
   cut,
   cutFor,
   slack as escaped,
-  facts,
+  factsOfOne,
   fitting,
   links,
   listed,
@@ -12,8 +12,7 @@ import {
   title,
   toneOf,
 } from './text.ts';
-import type { ChannelKind } from './types.ts';
-import { jsonPost, judgeHttp, secretUrlField, value } from './types.ts';
+import { type ChannelKind, jsonPost, judgeHttp, secretUrlField, value } from './types.ts';
 
 export const slack: ChannelKind = {
   id: 'slack',
@@ -30,30 +29,27 @@ export const slack: ChannelKind = {
   },
   hosts: ['hooks.slack.com', 'hooks.slack-gov.com'],
   message: (notification, config) => {
-    const [only] = notification.monitors;
+    const only = factsOfOne(notification);
     const last = others(notification);
-    const body =
-      notification.monitors.length === 1 && only !== undefined
-        ? {
-            type: 'section',
-            fields: facts(only, notification).map(({ label, value }) =>
-              plain(`${label}\n${value}`, 1_900),
-            ),
-          }
-        : {
-            type: 'section',
-            text: plain(
-              fitting(
-                listed(
-                  notification,
-                  (name, what) => `• ${name}: ${what}`,
-                  (group) => `${group}:`,
-                ),
-                2_800,
-              ).join('\n'),
-              2_900,
-            ),
-          };
+    const body = only
+      ? {
+          type: 'section',
+          fields: only.map(({ label, value }) => plain(`${label}\n${value}`, 1_900)),
+        }
+      : {
+          type: 'section',
+          text: plain(
+            fitting(
+              listed(
+                notification,
+                (name, what) => `• ${name}: ${what}`,
+                (group) => `${group}:`,
+              ),
+              2_800,
+            ).join('\n'),
+            2_900,
+          ),
+        };
     const blocks = [
       { type: 'header', text: plain(title(notification), 150) },
       ...(notification.monitors.length === 0 ? [] : [body]),

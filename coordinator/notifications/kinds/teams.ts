@@ -1,7 +1,7 @@
 import {
   bytes,
   cut,
-  facts,
+  factsOfOne,
   fitting,
   links,
   listed,
@@ -10,8 +10,14 @@ import {
   title,
   toneOf,
 } from './text.ts';
-import type { ChannelKind } from './types.ts';
-import { choiceField, jsonPost, judgeHttp, secretUrlField, value } from './types.ts';
+import {
+  type ChannelKind,
+  choiceField,
+  jsonPost,
+  judgeHttp,
+  secretUrlField,
+  value,
+} from './types.ts';
 
 const colour = { bad: 'Attention', warning: 'Warning', good: 'Good', neutral: 'Default' } as const;
 
@@ -46,22 +52,21 @@ export const teams: ChannelKind = {
     '*.powerautomate.cn',
   ],
   message: (notification, config) => {
-    const [only] = notification.monitors;
+    const only = factsOfOne(notification);
     const last = others(notification);
-    const body =
-      notification.monitors.length === 1 && only !== undefined
-        ? facts(only, notification).map(({ label, value }) =>
-            rich(run(`${label}: `, { isSubtle: true }), run(cut(value, 700))),
-          )
-        : fitting(
-            listed(
-              notification,
-              (name, what) => `${name}: ${what}`,
-              (group) => `${group}:`,
-            ),
-            4_000,
-            (line) => bytes(line) + 60,
-          ).map((line) => rich(run(line)));
+    const body = only
+      ? only.map(({ label, value }) =>
+          rich(run(`${label}: `, { isSubtle: true }), run(cut(value, 700))),
+        )
+      : fitting(
+          listed(
+            notification,
+            (name, what) => `${name}: ${what}`,
+            (group) => `${group}:`,
+          ),
+          4_000,
+          (line) => bytes(line) + 60,
+        ).map((line) => rich(run(line)));
     const card = {
       $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
       type: 'AdaptiveCard',

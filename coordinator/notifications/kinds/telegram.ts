@@ -1,7 +1,7 @@
 import {
   cutFor,
   telegram as escaped,
-  facts,
+  factsOfOne,
   fitting,
   links,
   listed,
@@ -9,8 +9,15 @@ import {
   title,
   toneOf,
 } from './text.ts';
-import type { ChannelKind } from './types.ts';
-import { jsonPost, judgeHttp, member, secretField, textField, value } from './types.ts';
+import {
+  type ChannelKind,
+  jsonPost,
+  judgeHttp,
+  member,
+  secretField,
+  textField,
+  value,
+} from './types.ts';
 
 const marks = { bad: '🔴', warning: '🟠', good: '🟢', neutral: '⚪' } as const;
 
@@ -44,21 +51,18 @@ export const telegram: ChannelKind = {
   },
   hosts: ['api.telegram.org'],
   message: (notification, config) => {
-    const [only] = notification.monitors;
+    const only = factsOfOne(notification);
     const last = others(notification);
-    const body =
-      notification.monitors.length === 1 && only !== undefined
-        ? facts(only, notification).map(
-            ({ label, value }) => `${label}: ${cutFor(value, 300, escaped)}`,
-          )
-        : fitting(
-            listed(
-              notification,
-              (name, what) => `• <b>${escaped(name)}</b>: ${escaped(what)}`,
-              (group) => `<b>${escaped(group)}</b>`,
-            ),
-            2_600,
-          );
+    const body = only
+      ? only.map(({ label, value }) => `${label}: ${cutFor(value, 300, escaped)}`)
+      : fitting(
+          listed(
+            notification,
+            (name, what) => `• <b>${escaped(name)}</b>: ${escaped(what)}`,
+            (group) => `<b>${escaped(group)}</b>`,
+          ),
+          2_600,
+        );
     // Telegram refuses buttons for an address inside a private network. A link in the text is
     // merely not shown as a link.
     const parts = [

@@ -168,6 +168,12 @@ export function facts(
   );
 }
 
+/** The facts about the only monitor; undefined where there are several, or none. */
+export function factsOfOne(notification: Notification): Fact[] | undefined {
+  const [only, ...more] = notification.monitors;
+  return only && more.length === 0 ? facts(only, notification) : undefined;
+}
+
 /**
  * `2026-11-22 19:05:04 (18:05:04 UTC)`: in the time zone, with UTC beside it; `2026-11-22 18:05:04
  * UTC` where they are the same.
@@ -272,19 +278,18 @@ export function plainBody(
   limit: number,
   measure: (text: string) => number = (one) => one.length,
 ): string {
-  const [only] = notification.monitors;
+  const only = factsOfOne(notification);
   const last = others(notification);
   const room = last === undefined ? limit : limit - measure(last) - 2;
-  const lines =
-    notification.monitors.length === 1 && only !== undefined
-      ? facts(only, notification).map(({ label, value }) => ({
-          text: `${label}: ${cut(value, 500)}`,
-        }))
-      : listed(
-          notification,
-          (name, what) => `• ${name}: ${what}`,
-          (group) => `${group}:`,
-        );
+  const lines = only
+    ? only.map(({ label, value }) => ({
+        text: `${label}: ${cut(value, 500)}`,
+      }))
+    : listed(
+        notification,
+        (name, what) => `• ${name}: ${what}`,
+        (group) => `${group}:`,
+      );
   const body = room > 30 ? fitting(lines, room, measure).join('\n') : '';
   return cut(
     [body, last].filter((part) => part !== undefined && part !== '').join('\n\n'),
@@ -338,6 +343,25 @@ export function markdown(text: string): string {
             .replaceAll('://', ':\u200b//'),
     )
     .join('');
+}
+
+/** A line for each monitor, where there are several. */
+export function markdownList(notification: Notification, limit: number): string {
+  return fitting(
+    listed(
+      notification,
+      (name, what) => `- **${markdown(name)}**: ${markdown(what)}`,
+      (group) => `**${markdown(group)}**`,
+    ),
+    limit,
+  ).join('\n');
+}
+
+/** The links in one line. */
+export function markdownLinks(notification: Notification): string {
+  return links(notification)
+    .map(({ label, url }) => `[${label}](${url.replaceAll(')', '%29')})`)
+    .join(' · ');
 }
 
 /**

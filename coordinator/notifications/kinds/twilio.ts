@@ -1,7 +1,15 @@
 import type { Notification } from '../message.ts';
 import { clean, cut, inAll, title } from './text.ts';
-import type { ChannelKind } from './types.ts';
-import { basic, formPost, judgeHttp, member, secretField, textField, value } from './types.ts';
+import {
+  basic,
+  type ChannelKind,
+  formPost,
+  judgeHttp,
+  member,
+  secretField,
+  textField,
+  value,
+} from './types.ts';
 
 /** The characters that fit 160 to a message (GSM 03.38). Those of the second line count twice. */
 const single =

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { bytes, cut, isUrgent, plainBody, subject } from './text.ts';
-import type { ChannelKind, Field } from './types.ts';
-import { judgeHttp, value } from './types.ts';
+import { type ChannelKind, type Field, judgeHttp, value } from './types.ts';
 
 /** An encrypted message may have 4,096 bytes; the envelope takes 103 of them. */
 const maxBytes = 3_500;

@@ -3,17 +3,17 @@ import {
   cut,
   cutFor,
   zulip as escaped,
-  facts,
+  factsOfOne,
   fitting,
-  links,
   listed,
+  markdownLinks,
   others,
   title,
   toneOf,
 } from './text.ts';
-import type { ChannelKind } from './types.ts';
 import {
   basic,
+  type ChannelKind,
   formPost,
   judgeHttp,
   member,
@@ -57,31 +57,27 @@ export const zulip: ChannelKind = {
     ),
   },
   message: (notification, config) => {
-    const [only] = notification.monitors;
+    const [first] = notification.monitors;
+    const only = factsOfOne(notification);
     const last = others(notification);
-    const body =
-      notification.monitors.length === 1 && only !== undefined
-        ? facts(only, notification).map(
-            ({ label, value }) => `* ${label}: ${cutFor(value, 200, escaped)}`,
-          )
-        : fitting(
-            listed(
-              notification,
-              (name, what) => `* ${escaped(name)}: ${escaped(what)}`,
-              (group) => `* ${escaped(group)}:`,
-            ),
-            5_000,
-          );
+    const body = only
+      ? only.map(({ label, value }) => `* ${label}: ${cutFor(value, 200, escaped)}`)
+      : fitting(
+          listed(
+            notification,
+            (name, what) => `* ${escaped(name)}: ${escaped(what)}`,
+            (group) => `* ${escaped(group)}:`,
+          ),
+          5_000,
+        );
     const parts = [
       `${marks[toneOf(notification)]} ${cutFor(title(notification), 300, escaped)}`,
       body.join('\n'),
       ...(last === undefined ? [] : [cutFor(last, 300, escaped)]),
-      links(notification)
-        .map(({ label, url }) => `[${label}](${url.replaceAll(')', '%29')})`)
-        .join(' · '),
+      markdownLinks(notification),
     ];
     const names = new Set(notification.monitors.map(({ name }) => name));
-    const topic = names.size === 1 && only !== undefined ? cut(clean(only.name), 60) : 'Antipode';
+    const topic = names.size === 1 && first ? cut(clean(first.name), 60) : 'Antipode';
     return formPost(
       `${withoutTrailingSlash(value(config, 'url'))}/api/v1/messages`,
       {
