@@ -1,4 +1,4 @@
-import { Counter, Gauge, type Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { SeenActor } from '../../shared/actor/supervisor.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import { isKind } from '../../shared/checks/kinds.ts';
@@ -157,73 +157,50 @@ export type Snapshot = {
   readonly stored: readonly StoredFigure[] | undefined;
 };
 
-/** The database's figures: the name of each here, and the labels of its rows. */
-const storedGauges = {
-  outbox_waiting: {
-    name: 'antipode_outbox_waiting',
-    help: 'Lines that wait to be worked on, of the installation',
-    label: 'topic',
-  },
-  outbox_oldest: {
-    name: 'antipode_outbox_oldest_seconds',
-    help: 'For how long the oldest due line waits',
-    label: undefined,
-  },
-  incidents: {
-    name: 'antipode_incidents_open',
-    help: 'Open incidents of the installation',
-    label: 'state',
-  },
-  notices: {
-    name: 'antipode_notices_open',
-    help: 'What the operator is told: open notices',
-    label: 'kind',
-  },
-  messages_waiting: {
-    name: 'antipode_messages_waiting',
-    help: 'Messages to channels that were not taken yet',
-    label: undefined,
-  },
-  messages_oldest: {
-    name: 'antipode_messages_oldest_seconds',
-    help: 'For how long the oldest due message waits',
-    label: undefined,
-  },
-  webhooks_waiting: {
-    name: 'antipode_webhook_deliveries_waiting',
-    help: 'Events that wait for an attempt at a webhook',
-    label: undefined,
-  },
-  webhooks_oldest: {
-    name: 'antipode_webhook_deliveries_oldest_seconds',
-    help: 'For how long the oldest due attempt waits, at webhooks that do not fail',
-    label: undefined,
-  },
-  webhooks_failing: {
-    name: 'antipode_webhooks_failing',
-    help: 'Webhooks whose last attempt failed',
-    label: undefined,
-  },
-  set_aside: {
-    name: 'antipode_set_aside',
-    help: 'Messages of the bus that could not be worked on',
-    label: undefined,
-  },
-  partitions_owned: {
-    name: 'antipode_partitions_with_owner',
-    help: 'Partitions (of 32) that some coordinator works on',
-    label: undefined,
-  },
-} as const;
+/** The database's figures: the name of each here, what it is, and the label of its rows. */
+const storedGauges: Readonly<
+  Record<string, readonly [name: string, help: string, label?: string]>
+> = {
+  outbox_waiting: [
+    'outbox_waiting',
+    'Lines that wait to be worked on, of the installation',
+    'topic',
+  ],
+  outbox_oldest: ['outbox_oldest_seconds', 'For how long the oldest due line waits'],
+  incidents: ['incidents_open', 'Open incidents of the installation', 'state'],
+  notices: ['notices_open', 'What the operator is told: open notices', 'kind'],
+  messages_waiting: ['messages_waiting', 'Messages to channels that were not taken yet'],
+  messages_oldest: ['messages_oldest_seconds', 'For how long the oldest due message waits'],
+  webhooks_waiting: ['webhook_deliveries_waiting', 'Events that wait for an attempt at a webhook'],
+  webhooks_oldest: [
+    'webhook_deliveries_oldest_seconds',
+    'For how long the oldest due attempt waits, at webhooks that do not fail',
+  ],
+  webhooks_failing: ['webhooks_failing', 'Webhooks whose last attempt failed'],
+  set_aside: ['set_aside', 'Messages of the bus that could not be worked on'],
+  partitions_owned: ['partitions_with_owner', 'Partitions (of 32) that some coordinator works on'],
+};
+
+/** Makers of what is counted and measured, in this registry. */
+export function instrumentsOf(registry: Registry) {
+  const registers = [registry];
+  return {
+    counter: <Label extends string = never>(name: string, help: string, labelNames: Label[] = []) =>
+      new Counter({ name: `antipode_${name}`, help, labelNames, registers }),
+    gauge: <Label extends string = never>(name: string, help: string, labelNames: Label[] = []) =>
+      new Gauge({ name: `antipode_${name}`, help, labelNames, registers }),
+    histogram: <Label extends string = never>(
+      name: string,
+      help: string,
+      buckets: number[],
+      labelNames: Label[] = [],
+    ) => new Histogram({ name: `antipode_${name}`, help, buckets, labelNames, registers }),
+  };
+}
 
 /** What is only looked up on demand. */
 export function createSeen(registry: Registry): (seen: Snapshot) => void {
-  const registers = [registry];
-  const gauge = <Label extends string = never>(
-    name: string,
-    help: string,
-    labelNames: Label[] = [],
-  ): Gauge<Label> => new Gauge({ name: `antipode_${name}`, help, labelNames, registers });
+  const { counter, gauge } = instrumentsOf(registry);
   const ready = gauge('ready', 'Whether this coordinator may be sent requests');
   const database = gauge('database_up', 'Whether the database answers');
   const bus = gauge('bus_connected', 'Whether this coordinator is on the bus');
@@ -233,12 +210,11 @@ export function createSeen(registry: Registry): (seen: Snapshot) => void {
     'resting',
     'Whether this coordinator leaves its partitions to others, as work on them stood again and again',
   );
-  const restarts = new Counter({
-    name: 'antipode_actor_restarts_total',
-    help: 'Failures of an actor, after each of which it started again',
-    labelNames: ['actor'],
-    registers,
-  });
+  const restarts = counter(
+    'actor_restarts_total',
+    'Failures of an actor, after each of which it started again',
+    ['actor'],
+  );
   const waiting = gauge('actor_waiting', 'Messages in the mailboxes of an actor', ['actor']);
   const probes = gauge('probes', 'Probes, by whose they are, continent and how they are', [
     'of',
@@ -255,24 +231,21 @@ export function createSeen(registry: Registry): (seen: Snapshot) => void {
       'probe',
     ]),
     bytes: gauge('probe_spool_bytes', 'Bytes that they take on its disk', ['probe']),
-    dropped: new Counter({
-      name: 'antipode_probe_results_dropped_total',
-      help: 'Results that a probe lost since it began its spool',
-      labelNames: ['probe'],
-      registers,
-    }),
-    refused: new Counter({
-      name: 'antipode_probe_announcements_refused_total',
-      help: 'Messages that a probe refused, as no coordinator signed them',
-      labelNames: ['probe'],
-      registers,
-    }),
-    checks: new Counter({
-      name: 'antipode_probe_checks_total',
-      help: 'Checks that a probe ended since it was started',
-      labelNames: ['probe', 'kind', 'outcome'],
-      registers,
-    }),
+    dropped: counter(
+      'probe_results_dropped_total',
+      'Results that a probe lost since it began its spool',
+      ['probe'],
+    ),
+    refused: counter(
+      'probe_announcements_refused_total',
+      'Messages that a probe refused, as no coordinator signed them',
+      ['probe'],
+    ),
+    checks: counter('probe_checks_total', 'Checks that a probe ended since it was started', [
+      'probe',
+      'kind',
+      'outcome',
+    ]),
     offset: gauge('probe_clock_offset_seconds', "By how much a probe corrects its host's clock", [
       'probe',
     ]),
@@ -305,9 +278,9 @@ export function createSeen(registry: Registry): (seen: Snapshot) => void {
     ['of', 'server'],
   );
   const stored = Object.fromEntries(
-    Object.entries(storedGauges).map(([key, { name, help, label }]) => [
+    Object.entries(storedGauges).map(([key, [name, help, label]]) => [
       key,
-      new Gauge({ name, help, labelNames: label === undefined ? [] : [label], registers }),
+      { label, gauge: gauge(name, help, label === undefined ? [] : [label]) },
     ]),
   );
 
@@ -321,7 +294,7 @@ export function createSeen(registry: Registry): (seen: Snapshot) => void {
     ...ofBus,
     ...Object.values(disk),
     ...Object.values(ofProbe),
-    ...Object.values(stored),
+    ...Object.values(stored).map(({ gauge }) => gauge),
   ];
 
   return (seen) => {
@@ -377,15 +350,9 @@ export function createSeen(registry: Registry): (seen: Snapshot) => void {
     for (const { of, server, endsAt } of seen.certificates)
       ends.set({ of, server }, endsAt / 1_000);
     for (const { name, label, value } of seen.stored ?? []) {
-      const one = isStored(name)
-        ? { gauge: stored[name], label: storedGauges[name].label }
-        : undefined;
-      if (one?.label === undefined) one?.gauge?.set(value);
-      else one.gauge?.set({ [one.label]: label }, value);
+      const one = stored[name];
+      if (one?.label === undefined) one?.gauge.set(value);
+      else one.gauge.set({ [one.label]: label }, value);
     }
   };
-}
-
-function isStored(name: string): name is keyof typeof storedGauges {
-  return Object.hasOwn(storedGauges, name);
 }

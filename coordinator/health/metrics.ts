@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Registry } from 'prom-client';
 import { z } from 'zod';
 import { ConfigurationFault } from '../../shared/base/env.ts';
 import type { Log } from '../../shared/base/log.ts';
@@ -8,7 +8,7 @@ import { jsonOf } from '../../shared/bus/messages.ts';
 import type { Bus } from '../../shared/bus/nats.ts';
 import { partitionConsumer, streams } from '../../shared/bus/subjects.ts';
 import { outcomes } from '../../shared/checks/result.ts';
-import { createSeen, type SeenBus, type Snapshot } from './gauges.ts';
+import { createSeen, instrumentsOf, type SeenBus, type Snapshot } from './gauges.ts';
 import type { Figures } from './meters.ts';
 
 /** Every server reports every 10 s; one that was silent for this long may be gone. */
@@ -106,79 +106,39 @@ export type Live = Figures & {
 
 /** What is counted as it happens; a batch costs a few additions, whatever its size. */
 export function createLive(registry: Registry): Live {
-  const registers = [registry];
-  const results = new Counter({
-    name: 'antipode_results_committed_total',
-    help: 'Results stored',
-    labelNames: ['outcome'],
-    registers,
-  });
-  const age = new Histogram({
-    name: 'antipode_result_age_seconds',
-    help: 'Of the oldest result of each commit of a partition: end of its check to its commit',
-    buckets: slow,
-    registers,
-  });
-  const commits = new Histogram({
-    name: 'antipode_commit_seconds',
-    help: 'Transactions of the writer',
-    buckets: quick,
-    registers,
-  });
-  const checkpoints = new Histogram({
-    name: 'antipode_checkpoint_seconds',
-    help: "A partition's checkpoint: packed and committed",
-    buckets: quick,
-    registers,
-  });
-  const confirmation = new Histogram({
-    name: 'antipode_confirmation_seconds',
-    help: 'First failing check to the commit that confirms the outage',
-    buckets: slow,
-    registers,
-  });
-  const givenUp = new Counter({
-    name: 'antipode_partitions_given_up_total',
-    help: 'Partitions whose work stood, and which were restarted',
-    registers,
-  });
-  const taken = new Counter({
-    name: 'antipode_partitions_taken_total',
-    help: 'Partitions that this coordinator took',
-    registers,
-  });
-  const refused = new Counter({
-    name: 'antipode_batches_refused_total',
-    help: 'What came over the bus and was refused',
-    labelNames: ['reason'],
-    registers,
-  });
-  const looks = new Counter({
-    name: 'antipode_looks_total',
-    help: 'Looks wished for, and whether a probe was asked',
-    labelNames: ['why', 'outcome'],
-    registers,
-  });
-  const told = new Counter({
-    name: 'antipode_alerts_total',
-    help: 'Attempts to send a message',
-    labelNames: ['channel', 'result'],
-    registers,
-  });
-  const delay = new Histogram({
-    name: 'antipode_alert_delay_seconds',
-    help: 'Message due to message taken',
-    labelNames: ['channel'],
-    buckets: slow,
-    registers,
-  });
-  const requests = new Histogram({
-    name: 'antipode_http_request_seconds',
-    help: 'Requests answered',
-    labelNames: ['route', 'code'],
-    buckets: quick,
-    registers,
-  });
+  const { counter, histogram } = instrumentsOf(registry);
+  const results = counter('results_committed_total', 'Results stored', ['outcome']);
+  const age = histogram(
+    'result_age_seconds',
+    'Of the oldest result of each commit of a partition: end of its check to its commit',
+    slow,
+  );
+  const commits = histogram('commit_seconds', 'Transactions of the writer', quick);
+  const checkpoints = histogram(
+    'checkpoint_seconds',
+    "A partition's checkpoint: packed and committed",
+    quick,
+  );
+  const confirmation = histogram(
+    'confirmation_seconds',
+    'First failing check to the commit that confirms the outage',
+    slow,
+  );
+  const givenUp = counter(
+    'partitions_given_up_total',
+    'Partitions whose work stood, and which were restarted',
+  );
+  const taken = counter('partitions_taken_total', 'Partitions that this coordinator took');
+  const refused = counter('batches_refused_total', 'What came over the bus and was refused', [
+    'reason',
+  ]);
+  const looks = counter('looks_total', 'Looks wished for, and whether a probe was asked', [
+    'why',
+    'outcome',
+  ]);
+  const told = counter('alerts_total', 'Attempts to send a message', ['channel', 'result']);
+  const delay = histogram('alert_delay_seconds', 'Message due to message taken', slow, ['channel']);
+  const requests = histogram('http_request_seconds', 'Requests answered', quick, ['route', 'code']);
   return {
     committed: (units, tookMs, now) => {
       commits.observe(tookMs / 1_000);
@@ -248,12 +208,9 @@ export async function startMetrics({
   // They are sums, under names that Prometheus reserves for counters.
   for (const name of ['handles', 'requests', 'resources'])
     registry.removeSingleMetric(`nodejs_active_${name}_total`);
-  new Gauge({
-    name: 'antipode_build_info',
-    help: 'The version that runs',
-    labelNames: ['version'],
-    registers: [registry],
-  }).set({ version }, 1);
+  instrumentsOf(registry)
+    .gauge('build_info', 'The version that runs', ['version'])
+    .set({ version }, 1);
   const live = createLive(registry);
   const show = createSeen(registry);
   let seen: { readonly at: number; readonly text: Promise<string> } | undefined;
