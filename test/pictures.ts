@@ -6,13 +6,13 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { connect, type Sql } from '../coordinator/database/connect.ts';
 import { launchBrowser, openTab } from './support/browser.ts';
 import { storeChecks } from './support/checks.ts';
+import { portOf } from './support/connections.ts';
 import { eventually } from './support/eventually.ts';
 import { openMailbox } from './support/receivers.ts';
 
@@ -43,8 +43,7 @@ const startShop = async (): Promise<{
       response.end('upstream connect error or disconnect/reset before headers');
     } else setTimeout(() => response.end('fine'), 20 + path.length * 7);
   });
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  const { port } = server.address() as AddressInfo;
+  const port = await portOf(server);
   return {
     url: `http://127.0.0.1:${port}`,
     break: (path) => broken.add(path),

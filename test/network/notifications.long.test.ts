@@ -1,6 +1,5 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -9,6 +8,7 @@ import { insertChannel } from '../../coordinator/notifications/queries.ts';
 import { channelSecretsOf, createSecretsAtRest } from '../../coordinator/secrets/at-rest.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import { newId } from '../../shared/base/crypto.ts';
+import { portOf } from '../support/connections.ts';
 import { eventually, passed } from '../support/eventually.ts';
 import { incidentThat, isConfirmed, isResolved, seenFrom } from '../support/monitors.ts';
 import { createNetwork, type Network } from '../support/network.ts';
@@ -52,10 +52,9 @@ describe('messages', () => {
         response.writeHead(204).end();
       });
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const port = await portOf(server);
     receivers.push({ close: () => void server.close() });
     // Listening on a port, it has an address that is no pipe.
-    const { port } = server.address() as AddressInfo;
     return { url: `http://127.0.0.1:${port}/alerts`, got };
   };
 

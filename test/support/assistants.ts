@@ -1,7 +1,6 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
 import {
   auth,
@@ -29,6 +28,7 @@ import { createRateLimiter } from '../../coordinator/gate/rate-limit.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { memberOf } from '../../shared/base/json.ts';
 import { createLog } from '../../shared/base/log.ts';
+import { portOf } from './connections.ts';
 import type { GateBench } from './gate.ts';
 import { type Person, testSecretKey } from './people.ts';
 import type { TestWeb } from './web.ts';
@@ -535,8 +535,7 @@ export const createMcpBridge = async (
       .writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': name })
       .end(await answered);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const port = await portOf(server);
   return {
     url: `http://127.0.0.1:${port}/mcp`,
     close: async () => {

@@ -1,5 +1,6 @@
+import { once } from 'node:events';
 import { request } from 'node:http';
-import { createServer, connect as dial, type Socket } from 'node:net';
+import { createServer, connect as dial, type Server, type Socket } from 'node:net';
 
 /**
  * For test files: the one TCP relay. It stands between a client and a server and does to the
@@ -150,13 +151,7 @@ export const createTcpProxy = async (
     carry(pair, to, from, rewrite);
   });
   const { host = '127.0.0.1' } = options;
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(options.port ?? 0, host, resolve);
-  });
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the relay has no port');
-  const { port } = address;
+  const port = await portOf(server, host, options.port);
 
   const through = (url: string): string => {
     const there = new URL(url.split(',')[0] ?? '');
@@ -269,3 +264,12 @@ export const navigate = (
     asked.on('error', reject);
     asked.end();
   });
+
+/** Lets the server listen, at any port, and says at which. */
+export async function portOf(server: Server, host = '127.0.0.1', wanted = 0): Promise<number> {
+  server.listen(wanted, host);
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('it listens at no port');
+  return address.port;
+}

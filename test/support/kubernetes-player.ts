@@ -3,6 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import { stringify } from 'yaml';
+import { portOf } from './connections.ts';
 
 /** An answer whole, or the lines of a watch and how it goes on after them. */
 export type Played =
@@ -50,9 +51,7 @@ export const createPlayer = async (
       response.on('close', () => held.delete(response));
     }
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  const port = typeof address === 'object' && address ? address.port : 0;
+  const port = await portOf(server);
   return {
     url: `http://127.0.0.1:${port}`,
     asked,

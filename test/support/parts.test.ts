@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, connect as dial, type Server, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { integer } from './certificates.ts';
-import { createTcpProxy, type TcpProxy } from './connections.ts';
+import { createTcpProxy, portOf, type TcpProxy } from './connections.ts';
 import { needsEngine, wayToServices } from './services-run.ts';
 
 describe('choice of services', () => {
@@ -73,9 +73,8 @@ describe('the relay of tests', () => {
       socket.write('hello ');
       socket.on('data', (data) => socket.write(data));
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const address = server.address();
-    url = `tcp://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+    const port = await portOf(server);
+    url = `tcp://127.0.0.1:${port}`;
   });
   afterEach(async () => {
     for (const socket of opened.splice(0)) socket.destroy();

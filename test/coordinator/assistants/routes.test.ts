@@ -15,6 +15,7 @@ import {
   textsOf,
 } from '../../support/assistants.ts';
 import { openTab } from '../../support/browser.ts';
+import { portOf } from '../../support/connections.ts';
 import { gateBench } from '../../support/gate.ts';
 import { describeInBrowser } from '../../support/in-browser.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
@@ -535,9 +536,7 @@ describe('signing in', () => {
         const program = createServer((_request, response) =>
           response.end('You can go back to the program.'),
         );
-        await new Promise<void>((resolve) => program.listen(0, '127.0.0.1', resolve));
-        const address = program.address();
-        const port = typeof address === 'object' && address !== null ? address.port : 0;
+        const port = await portOf(program);
         const assistant = assistantOf(web.url, {
           redirect: `http://127.0.0.1:${port}/callback`,
           name: 'Editor',

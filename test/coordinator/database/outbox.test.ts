@@ -12,7 +12,7 @@ import { hourOf } from '../../../coordinator/results/chunk.ts';
 import { makeJournalHours } from '../../../coordinator/results/journal.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { mint } from '../../support/certificates.ts';
-import { createTcpProxy, type TcpProxy } from '../../support/connections.ts';
+import { createTcpProxy, portOf, type TcpProxy } from '../../support/connections.ts';
 import { createFickleDatabase } from '../../support/databases.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createDatabase, ownDatabase, type TestDatabase } from '../../support/services.ts';
@@ -120,14 +120,12 @@ describe('line', () => {
         }
       });
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const port = await portOf(server);
     ends.push(async () => {
       for (const socket of open) socket.destroy();
       await new Promise((resolve) => server.close(resolve));
     });
-    const address = server.address();
-    if (address === null || typeof address === 'string') throw new Error('no port');
-    return address.port;
+    return port;
   };
 
   /**

@@ -19,6 +19,7 @@ import {
   stopService,
 } from '../../deploy/service.ts';
 import { openServed, type Served } from '../../support/api.ts';
+import { portOf } from '../../support/connections.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 import { runProgram } from '../../support/processes.ts';
 import { hasBinaries } from '../../support/services.ts';
@@ -156,9 +157,8 @@ describe.runIf(hasBinaries())('where a service runs', () => {
       });
       request.on('end', () => answer.end(request.method === 'POST' ? challengeIn(body) : 'up'));
     });
-    await new Promise<void>((done) => reader.listen(0, '127.0.0.1', done));
-    const address = reader.address();
-    own = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+    const port = await portOf(reader);
+    own = `http://127.0.0.1:${port}`;
     await writeFile(join(folder, 'passphrase'), 'five words that nobody guesses\n');
     await writeFile(join(folder, 'backup-all'), '#!/bin/sh\necho done\n');
     await chmod(join(folder, 'backup-all'), 0o755);

@@ -1,5 +1,4 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { apiDocument } from '../../../coordinator/api/openapi.ts';
 import { operatorIn } from '../../../coordinator/gate/caller.ts';
@@ -38,6 +37,7 @@ import { newId } from '../../../shared/base/crypto.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { memberOf } from '../../../shared/base/json.ts';
 import { isoText } from '../../../shared/base/time.ts';
+import { portOf } from '../../support/connections.ts';
 import { gateBench } from '../../support/gate.ts';
 import {
   createTestOrganisation,
@@ -77,8 +77,7 @@ describe('channel operations', () => {
         heard.push(request.url ?? '');
         response.writeHead(status).end();
       });
-      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-      const { port } = server.address() as AddressInfo;
+      const port = await portOf(server);
       return {
         heard,
         config: { url: `http://127.0.0.1:${port}/hook` },
@@ -309,8 +308,7 @@ describe('channel operations', () => {
         got.push(String(request.headers['webhook-id']));
         request.resume().on('end', () => response.writeHead(got.length === 1 ? 204 : 410).end());
       });
-      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-      const { port } = server.address() as AddressInfo;
+      const port = await portOf(server);
       const config = { url: `http://127.0.0.1:${port}/` };
       const fresh = await createTestOrganisation(bench.sql);
       expect(await bench.call(tryChannel, fresh.owner, { kind: 'webhook', config })).toMatchObject({

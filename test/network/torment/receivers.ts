@@ -1,10 +1,10 @@
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
 import { insertChannel } from '../../../coordinator/notifications/queries.ts';
 import { channelSecretsOf, createSecretsAtRest } from '../../../coordinator/secrets/at-rest.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import type { Chance } from '../../simulation/story.ts';
+import { portOf } from '../../support/connections.ts';
 import type { Network } from '../../support/network.ts';
 import { testSecretKey } from '../../support/people.ts';
 
@@ -106,9 +106,8 @@ export const startReceivers = async (
     });
     request.on('error', () => undefined);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const port = await portOf(server);
   // Listening on a port, it has an address that is no pipe.
-  const { port } = server.address() as AddressInfo;
 
   const places = [...monitors.keys()];
   const chosen = [

@@ -8,6 +8,7 @@ import { forwardedPingsMessage } from '../../../shared/bus/messages.ts';
 import { createKey } from '../../../shared/bus/nkeys.ts';
 import type { SpooledPing } from '../../../shared/bus/ping-spool.ts';
 import { mint, mintAuthority } from '../../support/certificates.ts';
+import { portOf } from '../../support/connections.ts';
 
 type Heard = {
   readonly url: string;
@@ -46,9 +47,8 @@ beforeEach(async () => {
     if (said === 'cut') request.socket.destroy();
     else if (said !== 'nothing') response.writeHead(said.status ?? 200).end(said.body);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  base = `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`;
+  const port = await portOf(server);
+  base = `http://127.0.0.1:${port}`;
 });
 afterEach(async () => {
   vi.restoreAllMocks();

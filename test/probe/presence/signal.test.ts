@@ -8,6 +8,7 @@ import { newId } from '../../../shared/base/crypto.ts';
 import { systemClock } from '../../../shared/base/time.ts';
 import { subjects } from '../../../shared/bus/subjects.ts';
 import { mint, mintAuthority } from '../../support/certificates.ts';
+import { portOf } from '../../support/connections.ts';
 import { eventually } from '../../support/eventually.ts';
 import {
   type BusOfProbe,
@@ -35,12 +36,9 @@ describe('a call with a body', () => {
     answer: Answer = echo,
   ): Promise<URL> => {
     const server = createServer({ cert, key }, answer);
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const port = await portOf(server);
     ends.push(() => new Promise((resolve) => server.close(resolve)));
-    const address = server.address();
-    return new URL(
-      `https://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}/x`,
-    );
+    return new URL(`https://127.0.0.1:${port}/x`);
   };
 
   const known = mint({ names: ['127.0.0.1'], issuer: root });

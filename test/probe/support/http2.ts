@@ -11,6 +11,7 @@ import {
 } from 'node:http2';
 import { afterAll } from 'vitest';
 import type { Minted } from '../../support/certificates.ts';
+import { portOf } from '../../support/connections.ts';
 
 /** Servers of HTTP/2 on real sockets. */
 
@@ -76,9 +77,7 @@ export const serveHttp2 = async (
   server.on('tlsClientError', () => {
     refusals += 1;
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const port = await portOf(server);
   closing.push(() => server.close());
-  const address = server.address();
-  const port = typeof address === 'object' && address !== null ? address.port : 0;
   return { port, requests, connections: () => connections, refusals: () => refusals };
 };

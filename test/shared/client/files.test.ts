@@ -11,6 +11,7 @@ import { readConfiguration } from '../../../shared/client/files/configuration.ts
 import { readDocument } from '../../../shared/imports/document.ts';
 import { openServed, type Served } from '../../support/api.ts';
 import { createCommand } from '../../support/cli.ts';
+import { portOf } from '../../support/connections.ts';
 import { createTestOrganisation } from '../../support/people.ts';
 import fc from '../../support/random.ts';
 
@@ -586,9 +587,8 @@ describe('a move', () => {
       response.writeHead(isKnown ? 200 : 401, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ checks: [{ name: 'Job', timeout: 3_600, grace: 60 }] }));
     });
-    await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
-    const address = service.address();
-    const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
+    const port = await portOf(service);
+    const url = `http://127.0.0.1:${port}`;
     const line = ['import', 'healthchecks', '--url', url];
     const found = await command.run(line, {
       environment: { HEALTHCHECKS_API_KEY: 'hc-right-key' },

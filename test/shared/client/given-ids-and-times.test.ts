@@ -8,6 +8,7 @@ import { commands } from '../../../shared/client/commands.ts';
 import { exits } from '../../../shared/client/http.ts';
 import { openServed, type Served } from '../../support/api.ts';
 import { createCommand } from '../../support/cli.ts';
+import { portOf } from '../../support/connections.ts';
 import { rowsFor } from '../../support/rows.ts';
 
 const now = Date.parse('2027-03-01T12:00:00.500Z');
@@ -251,10 +252,9 @@ test('an end of an id is looked up as far back as a list goes, and in the list o
     response.writeHead(isList ? 200 : 204, { 'content-type': 'application/json' });
     response.end(isList ? JSON.stringify({ items: [item], next_cursor: null }) : '');
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
+  const port = await portOf(server);
   const { run } = createCommand({
-    url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`,
+    url: `http://127.0.0.1:${port}`,
     token: 'svc_a',
   });
   try {
@@ -280,9 +280,8 @@ test('errors that may pass have an exit code of their own', async () => {
     (_, response) =>
       void response.writeHead(503).end('{"error":{"code":"unavailable","message":"Not now"}}'),
   );
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
+  const port = await portOf(server);
+  const url = `http://127.0.0.1:${port}`;
   try {
     expect(await createCommand({ url, token: 'svc_a' }).run(['whoami'])).toMatchObject({
       code: exits.later,

@@ -15,6 +15,7 @@ import {
 } from '../../../shared/client/http.ts';
 import { openServed, type Served } from '../../support/api.ts';
 import { mint } from '../../support/certificates.ts';
+import { portOf } from '../../support/connections.ts';
 import { runProgram } from '../../support/processes.ts';
 
 describe('http client', () => {
@@ -38,8 +39,7 @@ describe('http client', () => {
           .writeHead(given.status ?? 200, { 'content-type': 'application/json', ...given.headers })
           .end(given.body ?? '{}');
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const address = server.address();
+    const port = await portOf(server);
     open.push({
       close: () =>
         new Promise((resolve) => {
@@ -47,7 +47,7 @@ describe('http client', () => {
           server.close(() => resolve());
         }),
     });
-    return { url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`, calls };
+    return { url: `http://127.0.0.1:${port}`, calls };
   };
 
   const token = 'svc_secretsecretsecret';
@@ -189,10 +189,9 @@ describe('http client', () => {
   ])('a certificate that is %s is told in words', async (_, wanted, words) => {
     const { certificate: cert, key } = mint({ from: new Date('2020-01-01T00:00:00Z'), ...wanted });
     const server = createSecureServer({ cert, key });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const port = await portOf(server);
     open.push({ close: () => new Promise((resolve) => server.close(() => resolve())) });
-    const address = server.address();
-    const at = `https://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
+    const at = `https://127.0.0.1:${port}`;
     await expect(client(at).call(me)).rejects.toThrow(ServiceNotReached);
     await expect(client(at).call(me)).rejects.toThrow(words);
   });

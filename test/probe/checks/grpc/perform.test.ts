@@ -2,6 +2,7 @@ import { createServer } from 'node:tls';
 import { describe, expect, test } from 'vitest';
 import type { Config } from '../../../../shared/checks/assignment.ts';
 import { mint, mintAuthority } from '../../../support/certificates.ts';
+import { portOf } from '../../../support/connections.ts';
 import { checkerOf } from '../../support/checkers.ts';
 import {
   continuation,
@@ -566,9 +567,8 @@ describe('a server of TLS that', () => {
     const server = createServer({ cert, key, ...(ALPNProtocols ? { ALPNProtocols } : {}) });
     server.on('secureConnection', (socket) => socket.on('error', () => undefined).write(whole));
     server.on('tlsClientError', () => undefined);
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const address = server.address();
-    return { server, port: typeof address === 'object' && address !== null ? address.port : 0 };
+    const port = await portOf(server);
+    return { server, port: port };
   };
 
   test.each([

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { asHttp2 } from '../../../../probe/checks/https/exchange-http2.ts';
 import { BodyMemory } from '../../../../probe/checks/limits.ts';
 import { mint, mintAuthority } from '../../../support/certificates.ts';
+import { portOf } from '../../../support/connections.ts';
 import { httpsChecker } from '../../support/checkers.ts';
 import {
   continuation,
@@ -307,9 +308,8 @@ const speaking = async (says: Buffer, isSecure = true): Promise<string> => {
   if (!isSecure) return `http://127.0.0.1:${(await serveRaw(talk)).port}/`;
   const server = createServer({ cert: certificate.chain, key: certificate.key }, talk);
   server.on('tlsClientError', () => undefined);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  return `https://localhost:${typeof address === 'object' && address !== null ? address.port : 0}/`;
+  const port = await portOf(server);
+  return `https://localhost:${port}/`;
 };
 const times = (count: number, one: Buffer): Buffer => Buffer.concat(Array(count).fill(one));
 const begun = Buffer.concat([settings, headers(statusOf(200))]);
@@ -423,9 +423,7 @@ test('a server that takes neither is told of', async () => {
     ALPNProtocols: ['imap'],
   });
   server.on('tlsClientError', () => undefined);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  const port = await portOf(server);
   expect(await check(`https://localhost:${port}/`)).toMatchObject({
     outcome: 'fail',
     cause: { class: 'http_not_spoken' },

@@ -15,6 +15,7 @@ import {
   type Source,
 } from '../../../../shared/client/discover/watch.ts';
 import { mint, mintAuthority } from '../../../support/certificates.ts';
+import { portOf } from '../../../support/connections.ts';
 import { eventually } from '../../../support/eventually.ts';
 import {
   createPlayer,
@@ -257,10 +258,8 @@ describe('a cluster', () => {
         response.end('{}');
       },
     );
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const port = await portOf(server);
     ends.push(() => new Promise((resolve) => server.close(resolve)));
-    const address = server.address();
-    const port = typeof address === 'object' && address ? address.port : 0;
     writeFileSync(join(folder, 'authority.pem'), authority.certificate);
     writeFileSync(join(folder, 'client.key'), own.key);
     writeFileSync(join(folder, 'client.token'), 'by-file\n');
@@ -285,16 +284,14 @@ describe('a cluster', () => {
       tokens.push(request.headers.authorization);
       response.end('{}');
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const port = await portOf(server);
     ends.push(() => new Promise((resolve) => server.close(resolve)));
-    const address = server.address();
-    const port = String(typeof address === 'object' && address ? address.port : 0);
     writeFileSync(join(folder, 'ca.crt'), authority.certificate);
     writeFileSync(join(folder, 'token'), 'first\n');
     const cluster = clusterOf({
       kubeconfig: undefined,
       context: undefined,
-      environment: { KUBERNETES_SERVICE_HOST: '127.0.0.1', KUBERNETES_SERVICE_PORT: port },
+      environment: { KUBERNETES_SERVICE_HOST: '127.0.0.1', KUBERNETES_SERVICE_PORT: `${port}` },
       accountFolder: folder,
     });
     await getJson(cluster, '/', never);
