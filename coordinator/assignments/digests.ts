@@ -1,5 +1,4 @@
 import { type Continent, isContinent } from '../../shared/base/continents.ts';
-import type { Roster } from '../../shared/checks/assignment.ts';
 import {
   type Assigned,
   assignedElement,
@@ -8,6 +7,7 @@ import {
   type Digest,
   type Element,
   isComparable,
+  type Roster,
 } from '../../shared/checks/assignment.ts';
 import type { Sql } from '../database/connect.ts';
 import { type AssignedRow, assignedRows, openMonitorLines } from '../monitors/queries.ts';

@@ -2,12 +2,12 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Refusal } from '../../shared/base/errors.ts';
 import type { Log } from '../../shared/base/log.ts';
-import type { Attempts } from '../gate/attempts.ts';
-import { hostOf } from '../gate/attempts.ts';
+import { type Attempts, hostOf } from '../gate/attempts.ts';
 import { type Consents, createConsents } from './consents.ts';
-import type { createAssistantSecrets, OauthRecords } from './oauth.ts';
 import {
+  type createAssistantSecrets,
   createProvider,
+  type OauthRecords,
   type Provider,
   paths,
   type ReadDocument,

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import type { Queryable } from './connect.ts';
-import { executeAll, type Statement } from './connect.ts';
+import { executeAll, type Queryable, type Statement } from './connect.ts';
 
 /**
  * What a transaction wants done outside the database: written with it, done after it, at least once

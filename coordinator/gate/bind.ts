@@ -1,5 +1,9 @@
-import type { Audience, Operation, RawInput } from '../../shared/api/operation.ts';
-import { InvalidInput } from '../../shared/api/operation.ts';
+import {
+  type Audience,
+  InvalidInput,
+  type Operation,
+  type RawInput,
+} from '../../shared/api/operation.ts';
 import { isRecord } from '../../shared/base/json.ts';
 import { type Answerable, written } from './answer.ts';
 import {

@@ -10,8 +10,7 @@ import type { Sql } from '../database/connect.ts';
 import type { Engine } from '../engine.ts';
 import type { Certificates } from './certificates.ts';
 import { type Health, obstacles } from './endpoint.ts';
-import type { Snapshot } from './gauges.ts';
-import { storedFigures } from './gauges.ts';
+import { type Snapshot, storedFigures } from './gauges.ts';
 import { type Figures, noFigures } from './meters.ts';
 import type { BusMetrics, Live, Metrics } from './metrics.ts';
 

@@ -7,14 +7,12 @@ import {
   forwardedPingsMessage,
   strictJsonOf,
 } from '../../shared/bus/messages.ts';
-import type { SpooledPing } from '../../shared/bus/ping-spool.ts';
-import { handOverInLines } from '../../shared/bus/ping-spool.ts';
+import { handOverInLines, type SpooledPing } from '../../shared/bus/ping-spool.ts';
 import type { KnownKey, PingBus } from '../../shared/bus/pings.ts';
 import { namedFingerprint } from '../../shared/checks/heartbeat/config.ts';
 import type { Sql } from '../database/connect.ts';
 import type { Refusals, RefusedReason } from '../health/refusals.ts';
-import type { Directory } from '../probes/directory.ts';
-import { senderOf } from '../probes/directory.ts';
+import { type Directory, senderOf } from '../probes/directory.ts';
 import type { ProbeRow } from '../probes/queries.ts';
 import { creatingPingKeys } from './ping-key-queries.ts';
 import { pingKeysByFingerprint } from './queries.ts';

@@ -4,8 +4,12 @@ import type { Clock } from '../../shared/base/time.ts';
 import { jsonOf, receiverKeysMessage } from '../../shared/bus/messages.ts';
 import type { Bus, Message } from '../../shared/bus/nats.ts';
 import { openPingSpool } from '../../shared/bus/ping-spool.ts';
-import type { PingRecords } from '../../shared/bus/pings.ts';
-import { createPingBus, createPingIntake, type PingIntake } from '../../shared/bus/pings.ts';
+import {
+  createPingBus,
+  createPingIntake,
+  type PingIntake,
+  type PingRecords,
+} from '../../shared/bus/pings.ts';
 import { lastTokenOf, probeConsumers, streams, subjects } from '../../shared/bus/subjects.ts';
 import type { Sql } from '../database/connect.ts';
 import type { Partitions } from '../engine/ownership.ts';

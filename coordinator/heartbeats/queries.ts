@@ -1,8 +1,7 @@
 import type { Config } from '../../shared/checks/assignment.ts';
 import { noPings, type Ping, type PingState } from '../../shared/checks/heartbeat/state.ts';
 import type { Queryable, Transaction } from '../database/connect.ts';
-import type { CursorPlace } from '../gate/cursors.ts';
-import { inPages } from '../gate/cursors.ts';
+import { type CursorPlace, inPages } from '../gate/cursors.ts';
 
 /** A heartbeat monitor as its pings need it. */
 export type PingMonitor = {

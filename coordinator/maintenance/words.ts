@@ -1,5 +1,4 @@
-import type { ByDay, Rule, Until } from './recurrence.ts';
-import { completed, dayOf } from './recurrence.ts';
+import { type ByDay, completed, dayOf, type Rule, type Until } from './recurrence.ts';
 
 /**
  * A rule in words, with each of its parts. The words are our own, made from the rule as we read it:

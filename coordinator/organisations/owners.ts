@@ -1,8 +1,7 @@
 import { Refusal } from '../../shared/base/errors.ts';
 import type { Role } from '../gate/caller.ts';
 import type { InOrganisation } from '../gate/context.ts';
-import type { MemberRow } from '../people/queries.ts';
-import { countOwners } from '../people/queries.ts';
+import { countOwners, type MemberRow } from '../people/queries.ts';
 
 /**
  * An organisation without owners could not be managed any more; only the operator may leave one so.

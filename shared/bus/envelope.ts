@@ -1,7 +1,11 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { z } from 'zod';
-import type { Assignment, Element } from '../checks/assignment.ts';
-import { assignmentsDigest, createDigest } from '../checks/assignment.ts';
+import {
+  type Assignment,
+  assignmentsDigest,
+  createDigest,
+  type Element,
+} from '../checks/assignment.ts';
 import { assignmentMessage, wireVersion } from './messages.ts';
 
 /**

@@ -12,8 +12,7 @@ import {
   togetherOf,
   withTimes,
 } from './calls.ts';
-import type { Command } from './commands.ts';
-import { commands } from './commands.ts';
+import { type Command, commands } from './commands.ts';
 import { configWarnings } from './help.ts';
 import {
   type ApiAnswer,

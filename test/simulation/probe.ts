@@ -5,8 +5,7 @@ import type { Outcome } from '../../shared/checks/result.ts';
 import type { Agenda } from './agenda.ts';
 import type { Bus, Entry } from './bus.ts';
 import type { Made, Record } from './database.ts';
-import type { ProbeSpec, Story } from './story.ts';
-import { noise } from './story.ts';
+import { noise, type ProbeSpec, type Story } from './story.ts';
 import type { Truth } from './truth.ts';
 
 /**

@@ -1,6 +1,5 @@
 import type { Continent } from '../../shared/base/continents.ts';
-import type { Happening, MonitorSpec, Story } from './story.ts';
-import { noise } from './story.ts';
+import { type Happening, type MonitorSpec, noise, type Story } from './story.ts';
 
 /**
  * What really is, which nobody in the network knows: how targets and probes fare at any moment.

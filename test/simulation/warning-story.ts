@@ -1,8 +1,7 @@
 import { decide } from '../../coordinator/core/decide.ts';
 import { createState, restore } from '../../coordinator/core/lifecycle.ts';
 import type { Effect, MonitorState, SeenResult, Watched } from '../../coordinator/core/types.ts';
-import type { Continent } from '../../shared/base/continents.ts';
-import { continents } from '../../shared/base/continents.ts';
+import { type Continent, continents } from '../../shared/base/continents.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import type { WarningCode } from '../../shared/checks/warnings.ts';
 import { createChance } from './story.ts';

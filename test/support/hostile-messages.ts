@@ -1,9 +1,9 @@
-import type {
-  Notification,
-  NotifiedEvent,
-  NotifiedMonitor,
+import {
+  type Notification,
+  type NotifiedEvent,
+  type NotifiedMonitor,
+  notifiedEvents,
 } from '../../coordinator/notifications/message.ts';
-import { notifiedEvents } from '../../coordinator/notifications/message.ts';
 import { at, monitorOf, toldOf } from './channels.ts';
 import fc from './random.ts';
 

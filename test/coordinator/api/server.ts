@@ -7,8 +7,7 @@ import {
   type TokenCaller,
 } from '../../../coordinator/api/routes.ts';
 import type { Answered } from '../../../coordinator/gate/bind.ts';
-import type { Operation } from '../../../shared/api/operation.ts';
-import { InvalidInput } from '../../../shared/api/operation.ts';
+import { InvalidInput, type Operation } from '../../../shared/api/operation.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 
 export const token = 'Bearer known';

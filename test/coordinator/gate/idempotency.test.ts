@@ -4,10 +4,10 @@ import { connect, type Queryable, type Sql } from '../../../coordinator/database
 import { createOperations } from '../../../coordinator/dependencies.ts';
 import type { Caller } from '../../../coordinator/gate/caller.ts';
 import type { Gate } from '../../../coordinator/gate/execute.ts';
-import type { Outcome } from '../../../coordinator/gate/idempotency.ts';
 import {
   deleteIdempotencyRecords,
   maxRecordsOfOrganisation,
+  type Outcome,
   shrinkIdempotencyRecords,
 } from '../../../coordinator/gate/idempotency.ts';
 import { noTestRuns } from '../../../coordinator/monitors/test-run.ts';

@@ -6,8 +6,7 @@ import { createResults, noUnsealedHours } from '../../../coordinator/results/rea
 import type { Series } from '../../../coordinator/results/series.ts';
 import { countCheck, emptySummary } from '../../../coordinator/results/summary.ts';
 import { newId } from '../../../shared/base/crypto.ts';
-import type { Log } from '../../../shared/base/log.ts';
-import { createLog } from '../../../shared/base/log.ts';
+import { createLog, type Log } from '../../../shared/base/log.ts';
 import { minuteChecks } from '../../support/checks.ts';
 import { createTestOrganisation } from '../../support/people.ts';
 import { ownDatabase } from '../../support/services.ts';

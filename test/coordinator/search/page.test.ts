@@ -5,8 +5,7 @@ import { createMonitor, updateMonitor } from '../../../shared/api/monitors.ts';
 import { rawInput } from '../../../shared/api/operation.ts';
 import { openTab, phone } from '../../support/browser.ts';
 import { describeInBrowser } from '../../support/in-browser.ts';
-import type { TestOrganisation } from '../../support/people.ts';
-import { createTestOrganisation } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 import { startWeb, type TestWeb } from '../../support/web.ts';
 
 let web: TestWeb;

@@ -8,8 +8,7 @@ import {
   startWatched,
   type Watched,
 } from '../../support/monitors.ts';
-import type { CoordinatorProcess } from '../../support/network.ts';
-import { createNetwork, type Network } from '../../support/network.ts';
+import { type CoordinatorProcess, createNetwork, type Network } from '../../support/network.ts';
 import { hasBinaries } from '../../support/services.ts';
 
 /**

@@ -2,8 +2,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { type OwnBus, startOwnBus } from '../../support/buses.ts';
 import { eventually } from '../../support/eventually.ts';
 import { areAllWell, untilWhole } from '../../support/monitors.ts';
-import type { CoordinatorProcess } from '../../support/network.ts';
-import { createNetwork, type Network } from '../../support/network.ts';
+import { type CoordinatorProcess, createNetwork, type Network } from '../../support/network.ts';
 import { hasBinaries } from '../../support/services.ts';
 
 /**

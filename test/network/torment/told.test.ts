@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Channel, Got } from './receivers.ts';
-import { type ExpectedMessage, judgeMessages } from './receivers.ts';
+import { type Channel, type ExpectedMessage, type Got, judgeMessages } from './receivers.ts';
 
 const minute = 60_000;
 const everywhere: Channel = { name: 'well', covers: null, delay_s: 0 };

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Checked, createOtherTargets } from '../../../probe/schedule/other-targets.ts';
 import type { Assignment } from '../../../shared/checks/assignment.ts';
-import type { Cause, Phases } from '../../../shared/checks/result.ts';
-import { noPhases } from '../../../shared/checks/result.ts';
+import { type Cause, noPhases, type Phases } from '../../../shared/checks/result.ts';
 import { assignmentOf } from '../support/checkers.ts';
 import { down, good, type HandRunner, startHandRunner } from '../support/surroundings.ts';
 

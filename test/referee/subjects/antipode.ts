@@ -9,8 +9,7 @@ import { createTcpProxy } from '../../support/connections.ts';
 import { createNetwork } from '../../support/network.ts';
 import { startProbeProcess } from '../../support/probes.ts';
 import { startServices } from '../../support/services-run.ts';
-import type { Watched } from '../world.ts';
-import { roundTripsMs } from '../world.ts';
+import { roundTripsMs, type Watched } from '../world.ts';
 import type { Open, Said } from './types.ts';
 
 /** A coordinator here, and a probe at each place, whose way to the bus is as long as to the targets. */
