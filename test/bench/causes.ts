@@ -1,6 +1,5 @@
 import { createCauseFinder } from '../../coordinator/causes/finder.ts';
-import { connect, type Sql } from '../../coordinator/database/connect.ts';
-import { migrate } from '../../coordinator/database/migrate.ts';
+import type { Sql } from '../../coordinator/database/connect.ts';
 import { inTransaction } from '../../coordinator/database/sql.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { createNetwork } from '../support/network.ts';
@@ -81,10 +80,7 @@ export const causes: Bench = {
     'a cause of 10,000 outages among 20,000 monitors: to find it, and to judge all of them (1 min)',
   run: async (say) => {
     say('database');
-    const { services, stop } = await startServices(async (url) => {
-      const template = connect(url, { name: 'bench-template', connections: 1 });
-      await migrate(template).finally(() => template.end());
-    });
+    const { services, stop } = await startServices();
     const network = await createNetwork({ services });
     const { sql } = network;
     try {

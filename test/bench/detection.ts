@@ -1,6 +1,4 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { connect } from '../../coordinator/database/connect.ts';
-import { migrate } from '../../coordinator/database/migrate.ts';
 import { isRecord } from '../../shared/base/json.ts';
 import type { Config } from '../../shared/checks/assignment.ts';
 import { createTcpProxy, type TcpProxy } from '../support/connections.ts';
@@ -165,10 +163,7 @@ export const detection: Bench = {
   about:
     'from the first failing request to the confirmation in the API, with a database 0, 30 and 250 ms away (2 min)',
   run: async (say) => {
-    const { services, stop } = await startServices(async (url) => {
-      const sql = connect(url, { name: 'bench-template', connections: 1 });
-      await migrate(sql).finally(() => sql.end());
-    });
+    const { services, stop } = await startServices();
     const network = await createNetwork({ services });
     const relay = await createTcpProxy(network.database.url);
     try {

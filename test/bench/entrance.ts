@@ -1,6 +1,4 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { connect } from '../../coordinator/database/connect.ts';
-import { migrate } from '../../coordinator/database/migrate.ts';
 import { type Bus, connectBus } from '../../shared/bus/nats.ts';
 import { createNetwork, testLog } from '../support/network.ts';
 import { startServices } from '../support/services-run.ts';
@@ -18,10 +16,7 @@ export const theEntrance: Bench = {
   name: 'entrance',
   about: 'memory and CPU of a coordinator that passes on a thousand probes (2 min)',
   run: async (say, { windowMs = 30_000 } = {}) => {
-    const { services, stop } = await startServices(async (url) => {
-      const sql = connect(url, { name: 'bench-template', connections: 1 });
-      await migrate(sql).finally(() => sql.end());
-    });
+    const { services, stop } = await startServices();
     const network = await createNetwork({ services });
     const buses: Bus[] = [];
     try {

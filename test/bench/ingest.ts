@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { connect, longWork, type Sql } from '../../coordinator/database/connect.ts';
-import { migrate } from '../../coordinator/database/migrate.ts';
 import { createProbeIdentities } from '../../coordinator/probes/identities.ts';
 import { createUnsealedHours } from '../../coordinator/results/unsealed-hours.ts';
 import { createLog } from '../../shared/base/log.ts';
@@ -106,10 +105,7 @@ export const ingest: Bench = {
   name: 'ingest',
   about: '100,000 monitors: results from the bus into the database against COPY, start, memory',
   run: async (say) => {
-    const { services, stop: end } = await startServices(async (url) => {
-      const sql = connect(url, { name: 'bench-template', connections: 1 });
-      await migrate(sql).finally(() => sql.end());
-    });
+    const { services, stop: end } = await startServices();
     const database = await createDatabase(services);
     const account = await createAccount(services);
     const sql = connect(database.url, { name: 'bench-seed', connections: 4, patience: longWork });

@@ -2,8 +2,6 @@ import { Session } from 'node:inspector/promises';
 import { relative, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { connect } from '../../coordinator/database/connect.ts';
-import { migrate } from '../../coordinator/database/migrate.ts';
 import { insertChannel } from '../../coordinator/notifications/queries.ts';
 import { channelSecretsOf, createSecretsAtRest } from '../../coordinator/secrets/at-rest.ts';
 import { newId } from '../../shared/base/crypto.ts';
@@ -176,10 +174,7 @@ export const theWalk: Bench = {
   name: 'walk',
   about: 'the files that a failing check goes through, from the probe to the message (3 min)',
   run: async (say, { windowMs = 70_000 } = {}) => {
-    const { services, stop } = await startServices(async (url) => {
-      const sql = connect(url, { name: 'bench-template', connections: 1 });
-      await migrate(sql).finally(() => sql.end());
-    });
+    const { services, stop } = await startServices();
     const network = await createNetwork({ services });
     try {
       return await walk(network, say, windowMs);

@@ -2,8 +2,6 @@
  * `npm run hostile -- --seconds 600`: targets that try to end probes or to spoil others' checks,
  * beside healthy ones.
  */
-import { connect } from '../../coordinator/database/connect.ts';
-import { migrate } from '../../coordinator/database/migrate.ts';
 import { numberOf, readCommandLine } from '../support/command-line.ts';
 import { startServices } from '../support/services-run.ts';
 import { type HostileReport, isUnharmed, runHostile } from './hostile/run.ts';
@@ -40,11 +38,7 @@ const print = ({ monitors, exits, most_mib, results, opened, confirmed }: Hostil
   say(`probes that ended: ${exits.length}${exits.map((exit) => `\n${exit}`).join('')}`);
 };
 
-const services = await startServices(async (url) => {
-  const sql = connect(url, { name: 'hostile', connections: 1 });
-  await migrate(sql);
-  await sql.end();
-});
+const services = await startServices();
 const report = await runHostile({ seconds, services: services.services, say }).finally(
   services.stop,
 );

@@ -5,8 +5,6 @@
  */
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { connect } from '../../coordinator/database/connect.ts';
-import { migrate } from '../../coordinator/database/migrate.ts';
 import { awaitFont, desk, launchBrowser, openTab, phone } from '../support/browser.ts';
 import { seedDemo } from '../support/demo.ts';
 import { startServices } from '../support/services-run.ts';
@@ -18,11 +16,7 @@ import { addressOf, pageLooks } from './looks.ts';
 const folder = resolve(process.argv[2] ?? '.antipode/screenshots');
 await mkdir(folder, { recursive: true });
 
-const { services, stop } = await startServices(async (url) => {
-  const sql = connect(url);
-  await migrate(sql);
-  await sql.end();
-});
+const { services, stop } = await startServices();
 const now = Date.now();
 const web = await startWeb({
   trials: testRunsOfDemo,

@@ -167,14 +167,18 @@ const describeServices = (from: Way, url: string, nats: Services['nats']): Servi
   nats,
 });
 
-const startInContainers = async (
-  migrate: (url: string) => Promise<void>,
-): Promise<RunningServices> => {
+/** Brings the template database up to date, by the code that a coordinator uses. */
+const migrateAt = async (url: string): Promise<void> => {
+  const sql = connect(url, { name: 'test-template', connections: 1 });
+  await migrate(sql).finally(() => sql.end());
+};
+
+const startInContainers = async (): Promise<RunningServices> => {
   const { startContainers } = await import('./services-containers.ts');
   const identity = createBusIdentity(Date.now());
   const { postgresUrl, nats, stop } = await startContainers(identity, password, settings);
   try {
-    await migrate(postgresUrl);
+    await migrateAt(postgresUrl);
   } catch (error) {
     await stop();
     throw error;
@@ -182,11 +186,7 @@ const startInContainers = async (
   return { services: describeServices('containers', postgresUrl, { ...nats, identity }), stop };
 };
 
-const startFromBinaries = async (
-  folder: string,
-  cache: string,
-  migrate: (url: string) => Promise<void>,
-): Promise<RunningServices> => {
+const startFromBinaries = async (folder: string, cache: string): Promise<RunningServices> => {
   const children: Child[] = [];
   const folders = [folder];
   const killAll = (): void => {
@@ -246,7 +246,7 @@ const startFromBinaries = async (
     const pending = [startPostgres(), startNats()] as const;
     await Promise.allSettled(pending); // Both are settled before either's failure is told, or the other would be left running.
     const [url, nats] = await Promise.all(pending);
-    await migrate(url);
+    await migrateAt(url);
     return { services: describeServices('binaries', url, nats), stop };
   } catch (error) {
     await stop();
@@ -254,14 +254,8 @@ const startFromBinaries = async (
   }
 };
 
-/**
- * @param migrate brings the template database, whose address it gets, up to date.
- * @param within the folder that everything is in.
- */
-export const startServices = async (
-  migrate: (url: string) => Promise<void>,
-  within = tmpdir(),
-): Promise<RunningServices> => {
+/** @param within the folder that everything is in. */
+export const startServices = async (within = tmpdir()): Promise<RunningServices> => {
   await clearLeftovers(within);
   const folder = await mkdtemp(join(within, `${prefix}${process.pid}-`));
   const removeFolder = () => rm(folder, { recursive: true, force: true });
@@ -269,10 +263,9 @@ export const startServices = async (
     // Postgres runs as nobody where the tests run as root, and must be able to pass through.
     await chmod(folder, 0o711);
     const cache = openCache(process.env, folder);
-    if ((await chooseWay(cache)) === 'binaries')
-      return await startFromBinaries(folder, cache, migrate);
+    if ((await chooseWay(cache)) === 'binaries') return await startFromBinaries(folder, cache);
     say('Postgres and nats-server come from containers; their images are fetched once');
-    const running = await startInContainers(migrate);
+    const running = await startInContainers();
     await removeFolder();
     return running;
   } catch (error) {
@@ -361,8 +354,7 @@ export const startMortalServices = async (
   };
   const nats = mortal(await prepareNats(options), () => greetsOn(natsPort));
   await Promise.all([postgres.start(), nats.start()]);
-  const sql = connect(prepared.url);
-  await migrate(sql).finally(() => sql.end());
+  await migrateAt(prepared.url);
   return {
     folder,
     data: join(prepared.folder, 'data'),

@@ -5,8 +5,6 @@
 import { existsSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { connect } from '../../coordinator/database/connect.ts';
-import { migrate } from '../../coordinator/database/migrate.ts';
 import { projectFolder } from '../../deploy/node/places.mjs';
 import { type Services, startServices } from './services-run.ts';
 
@@ -15,12 +13,6 @@ declare module 'vitest' {
     services: Services;
   }
 }
-
-/** Brings the template database up to date, by the code that a coordinator uses. */
-const migrateTemplate = async (url: string): Promise<void> => {
-  const sql = connect(url, { name: 'test-template', connections: 1 });
-  await migrate(sql).finally(() => sql.end());
-};
 
 /**
  * Memory, where it has room: to make a database, which every second file does, takes a seventh of
@@ -36,7 +28,7 @@ const placeOfRun = (): string | undefined => {
 export default async (project: TestProject): Promise<() => Promise<void>> => {
   // As `npm start` has it: workers inherit it, and with them all programs that tests start.
   process.env.NODE_COMPILE_CACHE ??= join(projectFolder, 'node_modules/.cache/antipode/compile');
-  const { services, stop } = await startServices(migrateTemplate, placeOfRun());
+  const { services, stop } = await startServices(placeOfRun());
   project.provide('services', services);
   return stop;
 };

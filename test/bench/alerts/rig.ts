@@ -1,5 +1,3 @@
-import { connect } from '../../../coordinator/database/connect.ts';
-import { migrate } from '../../../coordinator/database/migrate.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createNetwork, type Network } from '../../support/network.ts';
 import { openReceiver, says } from '../../support/receivers.ts';
@@ -49,10 +47,7 @@ export const startRig = async (say: (progress: string) => void): Promise<Rig> =>
   };
   try {
     say('database and bus');
-    const { services, stop } = await startServices(async (url) => {
-      const sql = connect(url, { name: 'bench-template', connections: 1 });
-      await migrate(sql).finally(() => sql.end());
-    });
+    const { services, stop } = await startServices();
     ends.push(stop);
     const network = await createNetwork({ services });
     ends.push(network.close);

@@ -37,7 +37,7 @@ export const prepareLoneProbe = async (
   folder: string,
   environment: Readonly<Record<string, string>> = {},
 ): Promise<ReadyProbe> => {
-  const { services, stop: endServices } = await startServices(async () => undefined);
+  const { services, stop: endServices } = await startServices();
   const wire = await createBusOfProbe({ services });
   const coordinator = startSmallCoordinator(wire);
   const data = join(folder, 'probe');

@@ -4,8 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
-import { connect } from '../../../coordinator/database/connect.ts';
-import { migrate } from '../../../coordinator/database/migrate.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { presenceMessage } from '../../../shared/bus/messages.ts';
@@ -170,10 +168,7 @@ export const startRig = async (
   };
   try {
     say('database and bus');
-    const { services, stop: endServices } = await startServices(async (url) => {
-      const sql = connect(url, { name: 'bench-template', connections: 1 });
-      await migrate(sql).finally(() => sql.end());
-    });
+    const { services, stop: endServices } = await startServices();
     ends.push(endServices);
     const network = await createNetwork({ services });
     ends.push(network.close);

@@ -1,7 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import { connect } from '../../../coordinator/database/connect.ts';
-import { migrate } from '../../../coordinator/database/migrate.ts';
 import manifest from '../../../package.json' with { type: 'json' };
 import type { Continent } from '../../../shared/base/continents.ts';
 import { newId } from '../../../shared/base/crypto.ts';
@@ -37,10 +35,7 @@ export const openAntipode: Open = async (lab) => {
     for (const end of ends.splice(0).toReversed()) await end();
   };
   try {
-    const { services, stop } = await startServices(async (url) => {
-      const sql = connect(url, { name: 'referee', connections: 1 });
-      await migrate(sql).finally(() => sql.end());
-    });
+    const { services, stop } = await startServices();
     ends.push(stop);
     const receiverHost = new URL(receiver).host;
     const network = await createNetwork({
