@@ -1,11 +1,11 @@
 import { constants } from 'node:crypto';
-import { once } from 'node:events';
 import { rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { rootCertificates } from 'node:tls';
 import { mint, mintAuthority } from '../support/certificates.ts';
+import { portOf } from '../support/connections.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Bench, Figure } from './figure.ts';
 import { startGatus } from './service/gatus.ts';
@@ -35,13 +35,10 @@ async function startTarget() {
       response.writeHead(200, { 'content-length': page.length, connection: 'close' }).end(page);
     },
   );
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the target has no port');
+  const port = await portOf(server);
   return {
     authority: root.certificate,
-    url: `https://localhost:${address.port}`,
+    url: `https://localhost:${port}`,
     seenOf: (who: string) => seen.get(who) ?? 0,
     close: () => {
       server.closeAllConnections();

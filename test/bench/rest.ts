@@ -1,8 +1,8 @@
-import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { basename, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { portOf } from '../support/connections.ts';
 import type { Bench, Figure } from './figure.ts';
 import { startGatus } from './service/gatus.ts';
 import {
@@ -126,11 +126,7 @@ async function monitorOneTarget(service: Service) {
     checks += 1;
     response.end('up');
   });
-  target.listen(0, '127.0.0.1');
-  await once(target, 'listening');
-  const address = target.address();
-  if (address === null || typeof address === 'string') throw new Error('the target has no port');
-  const url = `http://127.0.0.1:${address.port}`;
+  const url = `http://127.0.0.1:${await portOf(target)}`;
   await addMonitors(service, { url, count: monitors, interval_s: 60 });
   return { made: () => checks, end: () => target.close() };
 }

@@ -10,7 +10,7 @@ import { ConfigurationFault } from '../../shared/base/env.ts';
 import { createLog } from '../../shared/base/log.ts';
 import { enrolmentPath } from '../../shared/bus/identity.ts';
 import { isSafeServer } from '../../shared/bus/jetstream.ts';
-import { createTcpProxy, type TcpProxy } from '../support/connections.ts';
+import { createTcpProxy, portOf, type TcpProxy } from '../support/connections.ts';
 import { createFickleDatabase } from '../support/databases.ts';
 import { eventually } from '../support/eventually.ts';
 import { isWell, startCoordinatorProcess } from '../support/network.ts';
@@ -241,10 +241,8 @@ describe('listening', () => {
       ...environmentOf(database, await createAccount()),
       SECRET_KEY: 'a key with more than enough characters',
     };
-    const other = createServer().listen(0, '127.0.0.1');
-    await once(other, 'listening');
-    const address = other.address();
-    const taken = typeof address === 'object' && address !== null ? address.port : 0;
+    const other = createServer();
+    const taken = await portOf(other);
     const log = createLog({ name: 'test', level: 'silent' });
     const fault = async (where: Record<string, string>): Promise<unknown> => {
       const app = createApp(readConfig({ ...environment, ...where }), { log });

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -10,6 +9,7 @@ import { readConfig } from '../../probe/config.ts';
 import { printProbeCredentials } from '../../shared/bus/identity.ts';
 import { turns } from '../../shared/checks/placement.ts';
 import { deriveNetworkKey, sealBox } from '../../shared/checks/sealed-secrets.ts';
+import { portOf } from '../support/connections.ts';
 import { assignmentOf } from './support/checkers.ts';
 import { misdated } from './support/observations.ts';
 import {
@@ -69,10 +69,8 @@ beforeEach(async () => {
       authorization: request.headers.authorization ?? '',
     });
     setTimeout(() => response.writeHead(answer.status).end('hello'), answer.delayMs);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  target = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}/`;
+  });
+  target = `http://127.0.0.1:${await portOf(server)}/`;
 });
 afterEach(async () => {
   await probe?.close();

@@ -9,6 +9,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { bundleDownload } from '../../coordinator/api/bundles.ts';
 import { version } from '../../shared/base/process.ts';
 import { printProbeCredentials } from '../../shared/bus/identity.ts';
+import { portOf } from '../support/connections.ts';
 import { eventually } from '../support/eventually.ts';
 import { type ChildProgram, runProgram, startChildProgram } from '../support/processes.ts';
 import { assignmentOf } from './support/checkers.ts';
@@ -78,10 +79,8 @@ describe('the probe process', () => {
     server = createServer((_, response) => {
       visits.push(Date.now());
       response.end('hello');
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const address = server.address();
-    target = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}/`;
+    });
+    target = `http://127.0.0.1:${await portOf(server)}/`;
   });
   afterEach(async () => {
     if (child) {

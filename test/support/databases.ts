@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { connect, type Sql } from '../../coordinator/database/connect.ts';
 import { freePort } from '../../deploy/local/home.ts';
 import { startChild } from '../../deploy/local/processes.ts';
+import { portOf } from './connections.ts';
 import { eventually } from './eventually.ts';
 import { debianProgram, type Program } from './processes.ts';
 
@@ -55,11 +56,9 @@ export const createFickleDatabase = async (
     to.pipe(from);
     from.once('close', () => to.destroy());
     to.once('close', () => from.destroy());
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
+  });
   const through = new URL(url);
-  through.host = `127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
+  through.host = `127.0.0.1:${await portOf(server)}`;
   return {
     url: through.href,
     refused: () => refused,

@@ -1,13 +1,13 @@
 import { createDecipheriv, createECDH, type ECDH, hkdfSync } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import type { Email } from 'postal-mime';
 import PostalMime from 'postal-mime';
 import { SMTPServer } from 'smtp-server';
 import type { Outgoing, OutgoingRequest } from '../../coordinator/notifications/kinds/types.ts';
 import { memberOf } from '../../shared/base/json.ts';
 import { mint } from './certificates.ts';
+import { portOf } from './connections.ts';
 import { eventually } from './eventually.ts';
 
 /**
@@ -87,10 +87,7 @@ export const openMailbox = async (): Promise<Mailbox> => {
     },
   });
   server.on('error', () => undefined); // A client that goes away in the middle is no fault of a mailbox.
-  const listening = Promise.withResolvers<void>();
-  server.listen(0, '127.0.0.1', () => listening.resolve());
-  await listening.promise;
-  const { port } = server.server.address() as AddressInfo;
+  const port = await portOf(server.server);
   return {
     url: `smtp://127.0.0.1:${port}`,
     received,
@@ -158,10 +155,7 @@ export const openMailServer = async (
     },
   });
   server.on('error', () => undefined); // A client that goes away in the middle is no fault of a mailbox.
-  const listening = Promise.withResolvers<void>();
-  server.listen(0, '127.0.0.1', () => listening.resolve());
-  await listening.promise;
-  const { port } = server.server.address() as AddressInfo;
+  const port = await portOf(server.server);
   const { user, password } = account;
   return {
     // Its certificate is nobody's, as inside many a network; what matters here is that it is asked
@@ -279,10 +273,7 @@ export const openReceiver = async (
     });
   });
   server.on('tlsClientError', () => undefined); // One who does not trust us says so and goes.
-  const listening = Promise.withResolvers<void>();
-  server.listen(0, parts.host ?? '127.0.0.1', () => listening.resolve());
-  await listening.promise;
-  const { port } = server.address() as AddressInfo;
+  const port = await portOf(server, parts.host);
   return {
     url: `${parts.tls === undefined ? 'http' : 'https'}://${parts.host ?? '127.0.0.1'}:${port}`,
     port,

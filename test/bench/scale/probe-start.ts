@@ -9,6 +9,7 @@ import { partitionOf, probeConsumers, streams, subjects } from '../../../shared/
 import { assignedElement, assignedIn } from '../../../shared/checks/assignment.ts';
 import { assignmentOf } from '../../probe/support/checkers.ts';
 import { rosterProbe } from '../../probe/support/surroundings.ts';
+import { portOf } from '../../support/connections.ts';
 import { eventually } from '../../support/eventually.ts';
 import { prepareLoneProbe } from '../https/lone-probe.ts';
 import { stop } from '../processes.ts';
@@ -61,9 +62,7 @@ export const startsWith = async (monitors: number): Promise<ProbeStart> => {
       response.end('well');
     });
     ends.push(async () => target.close());
-    await new Promise<void>((resolve) => target.listen(0, '127.0.0.1', resolve));
-    const address = target.address();
-    if (address === null || typeof address === 'string') throw new Error('the target has no port');
+    const port = await portOf(target);
     const compiled = { NODE_COMPILE_CACHE: join(folder, 'compiled') };
     const { wire, coordinator, command, env, close } = await prepareLoneProbe(folder, compiled);
     ends.push(close);
@@ -93,7 +92,7 @@ export const startsWith = async (monitors: number): Promise<ProbeStart> => {
       await end();
       return took;
     };
-    const all = envelopesOf(monitors, `http://127.0.0.1:${address.port}/`);
+    const all = envelopesOf(monitors, `http://127.0.0.1:${port}/`);
     for (const { at, body } of all) await bus.store(subjects.inBucket(probe.continent, at), body);
     const fresh = await run();
     return { fresh, again: await run(), messages: all.length };

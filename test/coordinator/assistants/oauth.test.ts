@@ -24,6 +24,7 @@ import {
   redirect,
   verifier,
 } from '../../support/assistants.ts';
+import { portOf } from '../../support/connections.ts';
 import { eventually } from '../../support/eventually.ts';
 import { testSecretKey } from '../../support/people.ts';
 import { judgingTool, runProgram } from '../../support/processes.ts';
@@ -450,12 +451,11 @@ describe('oauth conformance', () => {
 
   /** A port that nobody has: the suite waits there for the browser to come back. */
   const freePort = async (): Promise<number> => {
-    const server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const address = server.address();
+    const server = createServer();
+    const port = await portOf(server);
     server.close();
     await once(server, 'close');
-    return typeof address === 'object' && address !== null ? address.port : 0;
+    return port;
   };
 
   const judging = (...more: string[]): readonly [string, ...string[]] => [

@@ -1,7 +1,5 @@
-import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -17,6 +15,7 @@ import { hourOf } from '../../../coordinator/results/chunk.ts';
 import { makeResultDays } from '../../../coordinator/results/retention.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { storeChecks } from '../../support/checks.ts';
+import { portOf } from '../../support/connections.ts';
 import { createTestOrganisation, testSecretKey } from '../../support/people.ts';
 import {
   createAccount,
@@ -94,10 +93,8 @@ beforeAll(async () => {
     for await (const chunk of request) body += String(chunk);
     heard.push({ path: request.url ?? '', body });
     response.end('ok');
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  heartbeat = `http://127.0.0.1:${port}/beat/secret`;
+  });
+  heartbeat = `http://127.0.0.1:${await portOf(server)}/beat/secret`;
 });
 afterAll(async () => {
   server.close();
@@ -196,9 +193,8 @@ describe('a nightly backup', () => {
   });
 
   test('is made although the heartbeat that it reports to is gone', async () => {
-    const nobody = createServer().listen(0, '127.0.0.1');
-    await once(nobody, 'listening');
-    const { port } = nobody.address() as AddressInfo;
+    const nobody = createServer();
+    const port = await portOf(nobody);
     await new Promise((resolve) => nobody.close(resolve));
     await backups({ tryOut, heartbeat: `http://127.0.0.1:${port}/beat/secret` }).nightly(options());
     expect(await readdir(folder)).toHaveLength(1);

@@ -1,12 +1,10 @@
 import { once } from 'node:events';
-import type { AddressInfo, Server } from 'node:net';
 import { createServer as createTls } from 'node:tls';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   createCertificates,
-  type OwnPlace,
   ownPlaces,
   type SeenCertificate,
 } from '../../../coordinator/health/certificates.ts';
@@ -15,6 +13,7 @@ import { createRefusals } from '../../../coordinator/health/refusals.ts';
 import type { Continent } from '../../../shared/base/continents.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { mint } from '../../support/certificates.ts';
+import { portOf } from '../../support/connections.ts';
 import { eventually } from '../../support/eventually.ts';
 import { gateBench } from '../../support/gate.ts';
 
@@ -66,16 +65,9 @@ describe('certificates', () => {
     const serverOf = (to: number) =>
       createTls(shown(to), (socket) => socket.on('error', () => socket.destroy()));
     const [web, bus] = [serverOf(soon), serverOf(past)];
-    const portOf = (server: Server): number => {
-      const address: AddressInfo | string | null = server.address();
-      return typeof address === 'object' && address !== null ? address.port : 0;
-    };
-
+    let ports: { readonly web: number; readonly bus: number };
     beforeAll(async () => {
-      for (const server of [web, bus]) {
-        server.listen(0, '127.0.0.1');
-        await once(server, 'listening');
-      }
+      ports = { web: await portOf(web), bus: await portOf(bus) };
     });
     afterAll(() => {
       for (const server of [web, bus]) server.close();
@@ -83,17 +75,13 @@ describe('certificates', () => {
 
     test('is the end of each, also of an expired one, and stays known while its server is away', async () => {
       let now = 0;
-      const place = (of: OwnPlace['of'], server: Server): OwnPlace => ({
-        of,
-        host: '127.0.0.1',
-        port: portOf(server),
-      });
-      const places = [place('web', web), place('bus', bus)];
+      const place = (of: 'web' | 'bus') => ({ of, host: '127.0.0.1', port: ports[of] });
+      const places = [place('web'), place('bus')];
       const certificates = createCertificates({ places, log, elapsed: () => now });
       expect(certificates.seen()).toEqual([]);
       const both: readonly SeenCertificate[] = [
-        { of: 'web', server: `127.0.0.1:${portOf(web)}`, endsAt: soon },
-        { of: 'bus', server: `127.0.0.1:${portOf(bus)}`, endsAt: past },
+        { of: 'web', server: `127.0.0.1:${ports.web}`, endsAt: soon },
+        { of: 'bus', server: `127.0.0.1:${ports.bus}`, endsAt: past },
       ];
       await eventually(() => certificates.seen().length === 2);
       expect(certificates.seen()).toEqual(both);

@@ -11,6 +11,7 @@ import {
 } from '../../../probe/schedule/self-check.ts';
 import type { Assignment } from '../../../shared/checks/assignment.ts';
 import type { Verdict } from '../../../shared/checks/result.ts';
+import { portOf } from '../../support/connections.ts';
 
 describe('rule 2: a failure below http counts', () => {
   const none = { longest: 0, inAll: 0 };
@@ -131,14 +132,10 @@ describe('rule 2: a failure below http counts', () => {
   });
 
   test('by an anchor that refuses, unless the failure is a refusal itself', async () => {
-    const server = createServer().listen(0, '127.0.0.1');
-    await new Promise((resolve) => server.once('listening', resolve));
-    const address = server.address();
+    const server = createServer();
+    const port = await portOf(server);
     await new Promise((resolve) => server.close(resolve));
-    const selfCheck = probe(
-      () => none,
-      [`127.0.0.1:${typeof address === 'object' ? address?.port : 0}`],
-    );
+    const selfCheck = probe(() => none, [`127.0.0.1:${port}`]);
     const now = performance.now();
     expect(await selfCheck(failed('timed_out'), ended(shop, now))).toMatchObject({
       outcome: 'fail',
@@ -174,10 +171,8 @@ describe('reachability', () => {
     anchor = createServer((socket) => {
       knocks += 1;
       socket.destroy();
-    }).listen(0, '127.0.0.1');
-    await once(anchor, 'listening');
-    const address = anchor.address();
-    anchorAddress = `127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
+    });
+    anchorAddress = `127.0.0.1:${await portOf(anchor)}`;
   });
   afterEach(() => {
     anchor.close();

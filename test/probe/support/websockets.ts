@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import { afterAll } from 'vitest';
 import { type ServerOptions, type WebSocket, WebSocketServer } from 'ws';
 import type { Minted } from '../../support/certificates.ts';
+import { portOf } from '../../support/connections.ts';
 import { upgraded } from '../../support/websocket-frames.ts';
 import { serveRaw } from './observations.ts';
 
@@ -40,14 +41,13 @@ export const serveWebsockets = async (
     client.on('error', () => undefined);
     behave(client);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
+  const port = await portOf(server);
   closing.push(() => {
     for (const client of sockets.clients) client.terminate();
     server.closeAllConnections();
     server.close();
   });
-  const address = server.address();
-  return { port: typeof address === 'object' ? (address?.port ?? 0) : 0, requests, closes };
+  return { port, requests, closes };
 };
 
 /** Does with each connection what a test wants, once the head of its request is there. */

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { exits } from '../../../shared/client/http.ts';
 import { createCommand } from '../../support/cli.ts';
+import { portOf } from '../../support/connections.ts';
 import { eventually } from '../../support/eventually.ts';
 import { runProgram } from '../../support/processes.ts';
 import { freePort } from '../../support/services.ts';
@@ -53,9 +53,7 @@ describe('run job', () => {
   });
   let beat = '';
   beforeAll(async () => {
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    beat = `http://127.0.0.1:${(server.address() as AddressInfo).port}/beat/KEY`;
+    beat = `http://127.0.0.1:${await portOf(server)}/beat/KEY`;
   });
   afterAll(() => void server.close());
   beforeEach(() => {

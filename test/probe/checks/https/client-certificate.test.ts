@@ -3,6 +3,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { createTrust } from '../../../../probe/checks/connection/trust.ts';
 import { readClientCertificate } from '../../../../shared/checks/connection/client-certificate.ts';
 import { mint, mintAuthority } from '../../../support/certificates.ts';
+import { portOf } from '../../../support/connections.ts';
 import { httpsChecker } from '../../support/checkers.ts';
 
 const servers = mintAuthority('Servers');
@@ -46,10 +47,8 @@ const asking = async (
       });
     },
   );
-  await new Promise<void>((resolve) => listening.listen(0, '::', resolve));
+  const port = await portOf(listening, '::');
   closing.push(() => new Promise((resolve) => listening.close(resolve)));
-  const address = listening.address();
-  const port = typeof address === 'object' && address !== null ? address.port : 0;
   return { url: `https://localhost:${port}/`, shown };
 };
 

@@ -1,9 +1,9 @@
 import { X509Certificate } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer } from 'node:tls';
 import { describe, expect, test } from 'vitest';
 import type { Lookup } from '../../../../probe/checks/connection/lookup.ts';
 import { type Minted, mint, mintAuthority } from '../../../support/certificates.ts';
+import { portOf } from '../../../support/connections.ts';
 import { checkerOf } from '../../support/checkers.ts';
 import { serve, serveRaw } from '../../support/observations.ts';
 import { serveScript } from '../../support/servers.ts';
@@ -281,10 +281,7 @@ describe('a tls check', () => {
         socket.on('error', ({ message }) => ends.push(message));
       });
       server.on('tlsClientError', ({ message }) => ends.push(message));
-      server.listen(0, '127.0.0.1');
-      await once(server, 'listening');
-      const address = server.address();
-      const port = typeof address === 'object' ? address?.port : null;
+      const port = await portOf(server);
       for (let nth = 0; nth < 20; nth += 1) await check(`good.example:${port}`);
       await expect.poll(() => ends).toEqual(Array.from({ length: 20 }, () => 'secured'));
       server.close();
