@@ -22,7 +22,7 @@ describe('decide outages', () => {
     const four = ['Europe', 'Asia', 'Africa', 'Oceania'] as const;
 
     test('rule 12: two passes end it, at the check with which fewer than two failed', () => {
-      const told = story(['Europe', 'Asia']);
+      const told = story();
       told.fail('Europe', 10);
       told.fail('Asia', 11);
       told.pass('Asia', 100);
@@ -75,7 +75,7 @@ describe('decide outages', () => {
     });
 
     test('rule 12: where only one is left to check, its pass is all that can be had', () => {
-      const told = story(['Europe', 'Asia']);
+      const told = story();
       told.fail('Europe', 10);
       told.fail('Asia', 11);
       told.network(rosterOf(['Europe', 'Asia'], ['Asia']));
@@ -95,7 +95,7 @@ describe('decide outages', () => {
     });
 
     test('rule 12: a continent that fails again restarts the end', () => {
-      const told = story(['Europe', 'Asia']);
+      const told = story();
       told.fail('Europe', 10);
       told.fail('Asia', 11);
       told.pass('Asia', 100);
@@ -222,7 +222,7 @@ describe('decide outages', () => {
     );
 
     test('rule 14: where others are configured but lost it stays verifying, and the operator is notified once', () => {
-      const told = story(['Europe', 'Asia']);
+      const told = story();
       told.network(rosterOf(['Europe', 'Asia'], ['Asia']));
       for (let second = 10; second < 100; second += 5) told.fail('Europe', second);
       expect(told.incidents()).toMatchObject([{ confirmed_at: null, resolved_at: null }]);
@@ -356,7 +356,7 @@ describe('decide lonely', () => {
         [250, 1],
         [250.001, 0],
       ] as const) {
-        const told = story(['Europe', 'Asia']);
+        const told = story();
         told.fail('Europe', 10, { arrives });
         expect(asked(told, 'first')).toHaveLength(looks);
         told.fail('Europe', 10.5, { arrives: arrives + 2 });
@@ -365,7 +365,7 @@ describe('decide lonely', () => {
     });
 
     test('about nothing that was handed over, however young', () => {
-      const told = story(['Europe', 'Asia']);
+      const told = story();
       told.fail('Europe', 10);
       told.fail('Europe', 20, { handed_over: true, arrives: 40 });
       expect(asked(told, 'again')).toEqual([]);
@@ -384,7 +384,7 @@ describe('decide lonely', () => {
     test('rule 14: the operator is notified once that all others are lost, from the first or later', () => {
       const lost = rosterOf(['Europe', 'Asia'], ['Asia']);
       for (const before of [true, false]) {
-        const told = story(['Europe', 'Asia']);
+        const told = story();
         if (before) told.network(lost);
         told.fail('Europe', 10);
         told.network(lost);
@@ -428,7 +428,7 @@ describe('decide lonely', () => {
 
   describe('rule 11: no longer observed', () => {
     test('not while the past is still being handed over: five seconds after its last message, with the same time', () => {
-      const told = story(['Europe', 'Asia']);
+      const told = story();
       told.fail('Europe', 10, { handed_over: true, arrives: 500 });
       told.tick(504.999);
       expect(told.state().incident).not.toBeNull();

@@ -2,26 +2,30 @@ import { describe, expect, test } from 'vitest';
 import type { SeenPing } from '../../../coordinator/core/types.ts';
 import { at, inTime, story } from './story.ts';
 
+const ping = (
+  second: number,
+  is: SeenPing['is'] = 'good',
+  covers = 360,
+  late: Partial<SeenPing> = {},
+): { is: 'ping'; ping: SeenPing } => ({
+  is: 'ping',
+  ping: {
+    ...inTime(second),
+    is,
+    covers_until: at(second + covers),
+    cause: { class: 'heartbeat_failed', params: {} },
+    evidence: null,
+    ...late,
+  },
+});
+const heartbeat = () => {
+  const told = story(undefined, { kind: 'heartbeat', interval_ms: 300_000, sampled: false });
+  const pinged = (...of: Parameters<typeof ping>) => told.tell(ping(...of), of[0]);
+  return { ...told, ping: pinged };
+};
+
 /** Rule 20: pings and judgements of a heartbeat, on the lines that the rule draws. */
 describe('decide pings', () => {
-  const heartbeat = () =>
-    story(['Europe', 'Asia'], { kind: 'heartbeat', interval_ms: 300_000, sampled: false });
-  const ping = (
-    second: number,
-    is: SeenPing['is'] = 'good',
-    covers = 360,
-    late: Partial<SeenPing> = {},
-  ): { is: 'ping'; ping: SeenPing } => ({
-    is: 'ping',
-    ping: {
-      ...inTime(second),
-      is,
-      covers_until: at(second + covers),
-      cause: { class: 'heartbeat_failed', params: {} },
-      evidence: null,
-      ...late,
-    },
-  });
   const judged = (params: Readonly<Record<string, number>>) => ({
     cause: { class: 'heartbeat_late', params },
   });
@@ -29,7 +33,7 @@ describe('decide pings', () => {
   describe('rule 20: a deadline that passed', () => {
     const opens = (params: Readonly<Record<string, number>>) => {
       const told = heartbeat();
-      told.tell(ping(300), 300);
+      told.ping(300);
       told.fail('Europe', 400, judged(params));
       return told.incidents().length === 1;
     };
@@ -48,14 +52,14 @@ describe('decide pings', () => {
       never.fail('Europe', 400, judged({ after: at(0), deadline: at(300) }));
       expect(never.incidents()).toHaveLength(1);
       const silent = heartbeat();
-      silent.tell(ping(300), 300);
+      silent.ping(300);
       silent.fail('Europe', 400, { cause: null });
       expect(silent.incidents()).toHaveLength(1);
     });
 
     test('that reports no fault is never void', () => {
       const told = heartbeat();
-      told.tell(ping(300), 300);
+      told.ping(300);
       told.pass('Europe', 400, judged({ after: at(0) }));
       expect(told.state().views).toHaveLength(1);
     });
@@ -64,7 +68,7 @@ describe('decide pings', () => {
   describe('rule 20: a good ping', () => {
     test('removes earlier missed deadlines, and keeps passes and failures after it', () => {
       const told = heartbeat();
-      told.tell(ping(0), 0);
+      told.ping(0);
       told.pass('Asia', 350);
       told.fail('Europe', 400, judged({ deadline: at(360) }));
       told.tell(ping(360), 401);
@@ -76,7 +80,7 @@ describe('decide pings', () => {
 
     test('that shows an outage to be none leaves the failure that the job reported after it', () => {
       const told = heartbeat();
-      told.tell(ping(0), 0);
+      told.ping(0);
       told.fail('Europe', 361, judged({ after: at(0), deadline: at(360) }));
       told.fail('Asia', 361.5, judged({ after: at(0), deadline: at(360) }));
       told.tell(ping(359), 362);
@@ -89,11 +93,11 @@ describe('decide pings', () => {
 
     test('and also where the job reported it before that ping came', () => {
       const told = heartbeat();
-      told.tell(ping(0), 0);
+      told.ping(0);
       told.fail('Europe', 361, judged({ after: at(0), deadline: at(360) }));
       told.tell(ping(361.1, 'bad'), 361.2);
       told.tell(ping(359), 362);
-      told.tell(ping(363), 363);
+      told.ping(363);
       expect(told.incidents().at(-1)).toMatchObject({
         started_at: at(361.1),
         confirmed_at: at(361.1),
@@ -103,10 +107,10 @@ describe('decide pings', () => {
 
     test('and also where probes had confirmed the silence before the report', () => {
       const told = heartbeat();
-      told.tell(ping(0), 0);
+      told.ping(0);
       told.fail('Europe', 361, judged({ after: at(0), deadline: at(360) }));
       told.fail('Asia', 361.5, judged({ after: at(0), deadline: at(360) }));
-      told.tell(ping(362, 'bad'), 362);
+      told.ping(362, 'bad');
       told.tell(ping(359), 363);
       expect(told.incidents()).toMatchObject([
         { started_at: at(362), confirmed_at: at(362), resolved_at: null },
@@ -115,7 +119,7 @@ describe('decide pings', () => {
 
     test('that the confirming probe knew and the first did not dates the outage', () => {
       const told = heartbeat();
-      told.tell(ping(0), 0);
+      told.ping(0);
       told.fail('Europe', 361, judged({ after: at(0), deadline: at(360) }));
       told.fail('Asia', 375, judged({ after: at(10), deadline: at(370) }));
       told.tell(ping(10), 376);
@@ -129,8 +133,8 @@ describe('decide pings', () => {
 
     test('that is not newer than the newest changes only the covered time', () => {
       const told = heartbeat();
-      told.tell(ping(300), 300);
-      told.tell(ping(310, 'bad'), 310);
+      told.ping(300);
+      told.ping(310, 'bad');
       const before = told.state();
       for (const second of [300, 200])
         expect(told.tell(ping(second), 320)).not.toContainEqual(
@@ -142,11 +146,11 @@ describe('decide pings', () => {
 
     test('closes incidents that began with it or before; reports of later failures stay, and a deadline missed only by its delay ends where it began', () => {
       const together = heartbeat();
-      together.tell(ping(300, 'bad'), 300);
+      together.ping(300, 'bad');
       together.tell(ping(300), 301);
       expect(together.incidents()).toMatchObject([{ resolved_at: at(300), note: null }]);
       const told = heartbeat();
-      told.tell(ping(300, 'bad'), 300);
+      told.ping(300, 'bad');
       told.tell(ping(299), 301);
       expect(told.incidents()).toMatchObject([{ resolved_at: null }]);
       const late = heartbeat();
@@ -163,9 +167,9 @@ describe('decide pings', () => {
 
     test('that comes late ends the outage that a later one seemed to end, and failures after it are another outage', () => {
       const told = heartbeat();
-      told.tell(ping(300), 300);
-      told.tell(ping(310, 'bad'), 310);
-      told.tell(ping(900), 900);
+      told.ping(300);
+      told.ping(310, 'bad');
+      told.ping(900);
       const late = { next_good_at: at(900), fails_at: at(760) };
       for (let time = 0; time < 2; time += 1) told.tell(ping(400, 'good', 360, late), 901);
       expect(told.incidents()).toMatchObject([
@@ -182,9 +186,9 @@ describe('decide pings', () => {
 
     test('that comes late separates a missed deadline from what the job reported after it, which had confirmed it', () => {
       const told = heartbeat();
-      told.tell(ping(300), 300);
+      told.ping(300);
       told.tell(ping(900, 'bad', 360, { began_at: at(660) }), 900);
-      told.tell(ping(1_000), 1_000);
+      told.ping(1_000);
       const late = { next_good_at: at(1_000), fails_at: at(900) };
       told.tell(ping(700, 'good', 360, late), 1_001);
       expect(told.incidents()).toMatchObject([
@@ -200,10 +204,10 @@ describe('decide pings', () => {
       };
       const late = () => {
         const told = heartbeat();
-        told.tell(ping(300), 300);
+        told.ping(300);
         told.fail('Europe', 661, judged({ deadline: at(660), after: at(300) }));
         told.fail('Asia', 662, judged({ deadline: at(660), after: at(300) }));
-        told.tell(ping(900), 900);
+        told.ping(900);
         return told;
       };
       expect(start(late(), at(660))).toMatchObject([
@@ -219,8 +223,8 @@ describe('decide pings', () => {
         { started_at: at(660), note: 'the beat had come in time and reached us late' },
       ]);
       const well = heartbeat();
-      well.tell(ping(300), 300);
-      well.tell(ping(900), 900);
+      well.ping(300);
+      well.ping(900);
       expect(start(well, at(445))).toEqual([]);
     });
 
@@ -244,7 +248,7 @@ describe('decide pings', () => {
 
     test('moves the clock forward and never back', () => {
       const told = heartbeat();
-      told.tell(ping(300), 300);
+      told.ping(300);
       expect(told.state().clock).toBe(at(300));
       told.pass('Europe', 500);
       told.tell(ping(400), 501);
@@ -253,9 +257,9 @@ describe('decide pings', () => {
 
     test('covers until its deadline, and nothing when that has come', () => {
       const told = heartbeat();
-      told.tell(ping(0, 'good', 100), 0);
+      told.ping(0, 'good', 100);
       expect(told.state().covered_until).toBe(at(100));
-      expect(told.tell(ping(200, 'good', 0), 200)).toEqual([]);
+      expect(told.ping(200, 'good', 0)).toEqual([]);
       expect(told.state()).toMatchObject({ covered_until: at(100), gaps: [] });
     });
   });
@@ -267,7 +271,7 @@ describe('decide pings', () => {
         [300, null, 1],
       ] as const) {
         const told = heartbeat();
-        told.tell(ping(300), 300);
+        told.ping(300);
         for (let time = 0; time < 2; time += 1) told.tell(ping(second, 'bad'), 301);
         expect(told.incidents()).toMatchObject([
           { started_at: at(second), confirmed_at: at(second), resolved_at },
@@ -306,8 +310,8 @@ describe('decide pings', () => {
 
     test('that was recovered by then belongs to the outage that the same good ping ended, and sets its start from the earliest failure', () => {
       const told = heartbeat();
-      told.tell(ping(500, 'bad'), 500);
-      told.tell(ping(600), 600);
+      told.ping(500, 'bad');
+      told.ping(600);
       bad(told, 450, { next_good_at: at(600) }, 700);
       expect(told.incidents()).toMatchObject([
         { started_at: at(450), confirmed_at: at(450), resolved_at: at(600) },
@@ -342,7 +346,7 @@ describe('decide pings', () => {
       expect(told.incidents()).toMatchObject([
         { started_at: at(450), confirmed_at: at(500), resolved_at: null },
       ]);
-      told.tell(ping(600), 600);
+      told.ping(600);
       bad(told, 500, { began_at: at(470), next_good_at: at(600) }, 601);
       expect(told.incidents()).toMatchObject([
         { started_at: at(470), confirmed_at: at(500), resolved_at: at(600) },
@@ -351,11 +355,11 @@ describe('decide pings', () => {
 
     test('is one outage with the next, and confirms what a probe has reported so far', () => {
       const twice = heartbeat();
-      twice.tell(ping(300, 'bad'), 300);
-      expect(twice.tell(ping(310, 'bad', 0), 310)).toEqual([]);
+      twice.ping(300, 'bad');
+      expect(twice.ping(310, 'bad', 0)).toEqual([]);
       const seen = heartbeat();
       seen.fail('Europe', 400, judged({ deadline: at(360) }));
-      seen.tell(ping(410, 'bad'), 410);
+      seen.ping(410, 'bad');
       expect(seen.incidents()).toMatchObject([
         {
           started_at: at(360),
@@ -370,10 +374,10 @@ describe('decide pings', () => {
     test('rules 17 and 20: decides nothing while it is paused, or from before it was resumed, nor does a mark ever', () => {
       const told = heartbeat();
       told.tell({ is: 'paused', at: at(10) }, 10);
-      told.tell(ping(20, 'bad'), 20);
+      told.ping(20, 'bad');
       told.tell({ is: 'resumed', at: at(30) }, 30);
       told.tell(ping(29.999, 'bad'), 31);
-      told.tell(ping(35, 'mark'), 35);
+      told.ping(35, 'mark');
       expect(told.incidents()).toEqual([]);
       expect(told.state().covered_until).toBe(at(30));
       told.tell(ping(30, 'bad'), 36);
@@ -384,11 +388,11 @@ describe('decide pings', () => {
   describe('what one decision writes for an incident', () => {
     test('is one row, which is new if the decision opened it, whatever else it did', () => {
       const told = heartbeat();
-      const rows = told.tell(ping(300, 'bad'), 300).filter((effect) => effect.is === 'incident');
+      const rows = told.ping(300, 'bad').filter((effect) => effect.is === 'incident');
       expect(rows).toMatchObject([
         { change: 'opened', incident: { confirmed_at: at(300), progress: { alerted: true } } },
       ]);
-      const closing = told.tell(ping(400), 400).filter((effect) => effect.is === 'incident');
+      const closing = told.ping(400).filter((effect) => effect.is === 'incident');
       expect(closing).toMatchObject([{ change: 'closed', incident: { resolved_at: at(400) } }]);
     });
   });
@@ -441,25 +445,13 @@ describe('decide pings', () => {
 });
 
 describe('rule 20: heartbeats', () => {
-  const heartbeat = () =>
-    story(['Europe', 'Asia'], { kind: 'heartbeat', interval_ms: 300_000, sampled: false });
-  const ping = (second: number, is: SeenPing['is'] = 'good'): { is: 'ping'; ping: SeenPing } => ({
-    is: 'ping',
-    ping: {
-      ...inTime(second),
-      is,
-      covers_until: at(second + 360),
-      cause: is === 'bad' ? { class: 'heartbeat_failed', params: {} } : null,
-      evidence: null,
-    },
-  });
   const late = (deadline: number, after: number) => ({
     cause: { class: 'heartbeat_late', params: { deadline: at(deadline), after: at(after) } },
   });
 
   test('rule 20: late for two continents is an outage from the deadline on', () => {
     const told = heartbeat();
-    told.tell(ping(0), 0);
+    told.ping(0);
     told.fail('Europe', 361, late(360, 0));
     told.fail('Asia', 362, late(360, 0));
     expect(told.incidents()).toMatchObject([
@@ -495,7 +487,7 @@ describe('rule 20: heartbeats', () => {
 
   test('rules 15 and 20: what the job said confirms what a probe had read from the record, and is kept beside it', () => {
     const told = heartbeat();
-    told.tell(ping(0), 0);
+    told.ping(0);
     told.fail('Europe', 12, { cause: { class: 'heartbeat_failed', params: { deadline: at(10) } } });
     const failed = ping(10, 'bad');
     told.tell(
@@ -515,7 +507,7 @@ describe('rule 20: heartbeats', () => {
 
   test('rule 20: the next good ping alone closes, dated by the ping', () => {
     const told = heartbeat();
-    told.tell(ping(0), 0);
+    told.ping(0);
     told.fail('Europe', 361, late(360, 0));
     told.fail('Asia', 362, late(360, 0));
     told.pass('Europe', 400);
@@ -530,8 +522,8 @@ describe('rule 20: heartbeats', () => {
 
   test('rule 20: a /fail opens and confirms at once, from nowhere', () => {
     const told = heartbeat();
-    told.tell(ping(0), 0);
-    told.tell(ping(100, 'bad'), 100);
+    told.ping(0);
+    told.ping(100, 'bad');
     expect(told.incidents()).toMatchObject([
       {
         started_at: at(100),
@@ -542,22 +534,22 @@ describe('rule 20: heartbeats', () => {
       },
     ]);
     expect(told.effects('alert')).toMatchObject([{ event: 'down' }]);
-    told.tell(ping(130, 'mark'), 130);
-    told.tell(ping(160), 160);
+    told.ping(130, 'mark');
+    told.ping(160);
     expect(told.incidents()).toMatchObject([{ resolved_at: at(160) }]);
   });
 
   test('rule 20: a judgement from an older ping than the newest good one is void', () => {
     const told = heartbeat();
-    told.tell(ping(0), 0);
-    told.tell(ping(300), 300);
+    told.ping(0);
+    told.ping(300);
     told.fail('Europe', 361, late(360, 0));
     expect(told.incidents()).toEqual([]);
   });
 
   test('rule 20: a ping that came in time and reached us late ends the incident where it began', () => {
     const told = heartbeat();
-    told.tell(ping(0), 0);
+    told.ping(0);
     told.fail('Europe', 361, late(360, 0));
     told.fail('Asia', 362, late(360, 0));
     told.tell(ping(355), 400);
@@ -568,7 +560,7 @@ describe('rule 20: heartbeats', () => {
 
   test('rule 20: a late one that only one place has judged is judged again until others can', () => {
     const told = heartbeat();
-    told.tell(ping(0), 0);
+    told.ping(0);
     told.fail('Europe', 361, late(360, 0));
     let next = told.nextTick();
     for (let step = 0; step < 100 && next !== null; step += 1, next = told.nextTick()) {
@@ -590,7 +582,7 @@ describe('rule 20: heartbeats', () => {
     expect(told.effects('ledger').flatMap(({ put }) => put)).toMatchObject([
       { began_at: at(0), ended_at: null },
     ]);
-    told.tell(ping(30), 30);
+    told.ping(30);
     expect(told.effects('ledger').at(-1)?.put).toMatchObject([
       { began_at: at(0), ended_at: at(30) },
     ]);

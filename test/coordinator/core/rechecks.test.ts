@@ -54,7 +54,7 @@ describe('decide rechecks', () => {
     });
 
     test('restarts with the confirmation when it had ended before', () => {
-      const told = story(['Europe', 'Asia']);
+      const told = story();
       told.fail('Europe', 10);
       for (let second = 11; second < 640; second += 1) {
         if (second % 60 === 10) told.fail('Europe', second);
@@ -125,7 +125,7 @@ describe('decide rechecks', () => {
     };
 
     test('rule 9: a question is asked once, however many ticks follow', () => {
-      const told = story(['Europe', 'Asia']);
+      const told = story();
       told.fail('Europe', 10);
       const first = asked(restarted(told), 20);
       expect(first.why).toEqual(['again']);
@@ -134,7 +134,7 @@ describe('decide rechecks', () => {
 
     test('rule 9: one that the past opened is asked about for the first time, a confirmed one again', () => {
       const past = { handed_over: true, arrives: 30 };
-      const lonely = story(['Europe', 'Asia']);
+      const lonely = story();
       lonely.fail('Europe', 10, past);
       expect(asked(restarted(lonely), 31).why).toEqual(['first']);
       lonely.fail('Asia', 11, past);
@@ -145,7 +145,7 @@ describe('decide rechecks', () => {
     });
 
     test('rule 9: also when nothing is left of what was seen, but not about what is long ago', () => {
-      const told = story(['Europe', 'Asia']);
+      const told = story();
       told.fail('Europe', 10);
       const { watched, incident, gaps } = told.state();
       const bare = restore({

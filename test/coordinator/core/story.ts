@@ -87,7 +87,10 @@ export type Story = {
   restart: () => void;
 };
 
-export const story = (places: readonly Continent[], watched: Partial<Watched> = {}): Story => {
+export const story = (
+  places: readonly Continent[] = ['Europe', 'Asia'],
+  watched: Partial<Watched> = {},
+): Story => {
   let roster = rosterOf(places);
   let state = createState({
     id: 'monitor',

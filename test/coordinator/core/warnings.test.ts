@@ -70,7 +70,7 @@ describe('rule 44: a warning', () => {
   });
 
   test('of slowness takes the median of five checks of each of two continents', () => {
-    const life = story(['Europe', 'Asia']);
+    const life = story();
     const turn = (second: number, isSlow: boolean) => {
       const warnings = isSlow ? { warnings: [slow] } : {};
       life.pass('Europe', second, warnings);
@@ -99,7 +99,7 @@ describe('rule 44: a warning', () => {
   });
 
   test('of a certificate becomes more urgent once all observing continents say so', () => {
-    const life = story(['Europe', 'Asia']);
+    const life = story();
     life.pass('Europe', 0, { warnings: [ends(14)] });
     life.pass('Asia', 60, { warnings: [ends(14)] });
     life.pass('Europe', 120, { warnings: [ends(7)] });
@@ -110,7 +110,7 @@ describe('rule 44: a warning', () => {
   });
 
   test('of two servers with two certificates tells each stage of each once, however they alternate', () => {
-    const life = story(['Europe', 'Asia']);
+    const life = story();
     const certificate = (stage: number, end: number): { warnings: Warning[] } => ({
       warnings: [{ code: 'certificate_expires', details: { ends_at: at(end), stage } }],
     });
@@ -134,7 +134,7 @@ describe('rule 44: a warning', () => {
   });
 
   test('stays while the monitor is down, and through a pause', () => {
-    const life = story(['Europe', 'Asia']);
+    const life = story();
     life.pass('Europe', 0, { warnings: [ends(7)] });
     life.pass('Asia', 60, { warnings: [ends(7)] });
     life.fail('Europe', 120);
@@ -147,7 +147,7 @@ describe('rule 44: a warning', () => {
   });
 
   test('of a code that only a newer probe knows is left out', () => {
-    const life = story(['Europe', 'Asia']);
+    const life = story();
     const newer = { warnings: [{ code: 'of_the_future', details: {} }] };
     life.pass('Europe', 0, newer);
     life.pass('Asia', 60, newer);
@@ -165,7 +165,7 @@ describe('rule 44: a warning', () => {
   });
 
   test('is taken over by another coordinator, and ends there', () => {
-    const life = story(['Europe', 'Asia']);
+    const life = story();
     life.pass('Europe', 0, { warnings: [ends(7)] });
     life.pass('Asia', 60, { warnings: [ends(7)] });
     const [effect] = life.effects('warning');

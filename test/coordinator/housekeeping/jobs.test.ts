@@ -51,17 +51,20 @@ const isAnyWaiting = async (): Promise<boolean> => {
   return row?.waits === true;
 };
 
+const housekeeperAt = (
+  now: () => number,
+  more: Partial<Parameters<typeof createHousekeeper>[0]> = {},
+) =>
+  createHousekeeper({
+    ...{ sql, clock: { now }, results: testResults(), log: testLog(), kept },
+    isLeader: () => true,
+    ...more,
+  });
+
 describe('the housekeeper', () => {
   test('creates the days to come and drops those that are over, and delays no result while a reader holds them all', async () => {
     let now = noon;
-    const housekeeper = createHousekeeper({
-      sql,
-      clock: { now: () => now },
-      results: testResults(),
-      log: testLog(),
-      kept,
-      isLeader: () => true,
-    });
+    const housekeeper = housekeeperAt(() => now);
     await housekeeper.prepare();
     const before = await days();
     expect(before[0]).toBe('chunks_20261118');
@@ -86,14 +89,7 @@ describe('the housekeeper', () => {
   });
 
   test('makes the hours of the journal a day ahead, and drops those that are in chunks for good', async () => {
-    const housekeeper = createHousekeeper({
-      sql,
-      clock: { now: () => noon + 7 * 60_000 },
-      results: testResults(),
-      log: testLog(),
-      kept,
-      isLeader: () => true,
-    });
+    const housekeeper = housekeeperAt(() => noon + 7 * 60_000);
     const hours = async (): Promise<string[]> =>
       (
         await sql<{ name: string }[]>`select relid::regclass::text as name
@@ -113,14 +109,7 @@ describe('the housekeeper', () => {
 
   test('deletes what is over on the one coordinator that leads, and once an hour', async () => {
     let [now, leads] = [noon, false];
-    const housekeeper = createHousekeeper({
-      sql,
-      clock: { now: () => now },
-      results: testResults(),
-      log: testLog(),
-      kept,
-      isLeader: () => leads,
-    });
+    const housekeeper = housekeeperAt(() => now, { isLeader: () => leads });
     const leave = async () => {
       await sql`insert into outbox (topic, payload, done_at) values ('probe', '{}', now() - interval '8 days')`;
     };
@@ -145,14 +134,7 @@ describe('the housekeeper', () => {
     await sql`insert into probes (id, name, continent) values (${newId()}, 'P', 'Asia')`;
     await sql`update stale_days set since = ${new Date(noon)}`;
     let now = noon + day;
-    const housekeeper = createHousekeeper({
-      sql,
-      clock: { now: () => now },
-      results: testResults(),
-      log: testLog(),
-      kept,
-      isLeader: () => true,
-    });
+    const housekeeper = housekeeperAt(() => now);
     const stored = () => sql`select day from days`;
     await housekeeper.tick();
     expect(await stored()).toEqual([{ day: noon - day / 2 }]);
@@ -163,14 +145,7 @@ describe('the housekeeper', () => {
 
   test('deletes the checks that a plan keeps no longer, once a day', async () => {
     let now = noon;
-    const housekeeper = createHousekeeper({
-      sql,
-      clock: { now: () => now },
-      results: testResults(),
-      log: testLog(),
-      kept: { ...kept, rawDays: 30 },
-      isLeader: () => true,
-    });
+    const housekeeper = housekeeperAt(() => now, { kept: { ...kept, rawDays: 30 } });
     await housekeeper.prepare();
     const monitors = new Map<string, number>();
     for (const plan of ['free', 'business'] as const) {
@@ -204,14 +179,7 @@ describe('the housekeeper', () => {
 
   test('deletes idempotency records after a day', async () => {
     const { organisation } = await createTestOrganisation(sql);
-    const housekeeper = createHousekeeper({
-      sql,
-      clock: { now: () => noon },
-      results: testResults(),
-      log: testLog(),
-      kept,
-      isLeader: () => true,
-    });
+    const housekeeper = housekeeperAt(() => noon);
     for (const [call, age] of [
       ['over', day],
       ['kept', day - 1],
@@ -228,15 +196,7 @@ describe('the housekeeper', () => {
   test('lets go of the older half of answers, when those of an organisation come to twice what they may', async () => {
     const { organisation } = await createTestOrganisation(sql);
     let now = noon;
-    const parts = {
-      sql,
-      clock: { now: () => now },
-      results: testResults(),
-      log: testLog(),
-      kept,
-      isLeader: () => true,
-    };
-    const housekeeper = createHousekeeper({ ...parts, mostAnswerBytes: 2_000 });
+    const housekeeper = housekeeperAt(() => now, { mostAnswerBytes: 2_000 });
     const keep = (
       call: string,
     ) => sql`insert into kept_answers (organisation_id, call, request, answered_at, answer)
@@ -266,14 +226,7 @@ describe('the housekeeper', () => {
 
   test('rule 40: deletes notifications after 400 days, and never what an open incident needs for its end', async () => {
     const bench = await notificationBench(sql);
-    const kept400 = createHousekeeper({
-      sql,
-      clock: { now: () => bench.now },
-      results: testResults(),
-      log: testLog(),
-      kept,
-      isLeader: () => true,
-    });
+    const kept400 = housekeeperAt(() => bench.now);
     await bench.channel('chat');
     const over = await bench.down(await bench.monitor('Over'));
     await bench.tell();
@@ -299,14 +252,7 @@ describe('the housekeeper', () => {
 
   test('deletes warnings 400 days after their end, with their alerts and notifications', async () => {
     const bench = await notificationBench(sql);
-    const kept400 = createHousekeeper({
-      sql,
-      clock: { now: () => bench.now },
-      results: testResults(),
-      log: testLog(),
-      kept,
-      isLeader: () => true,
-    });
+    const kept400 = housekeeperAt(() => bench.now);
     await bench.channel('chat');
     const over = await bench.warn(await bench.monitor('Over'));
     const open = await bench.warn(await bench.monitor('Open'));

@@ -47,6 +47,8 @@ const create = async (input: object = {}): Promise<string> =>
     })
   ).id;
 
+const discard = (monitor_id: string) => bench.call(deleteMonitor, house.member, { monitor_id });
+
 /** An incident that is over, with evidence and a note. */
 const addIncident = async (monitor: string, resolved = true): Promise<string> => {
   const id = newId();
@@ -109,7 +111,7 @@ describe('a deleted monitor', () => {
       monitors: [id],
     });
     const before = await rowsOf(id);
-    await bench.call(deleteMonitor, house.member, { monitor_id: id });
+    await discard(id);
     expect(await bench.refusal(getMonitor, house.owner, { monitor_id: id })).toBe(
       'monitor_not_found',
     );
@@ -135,7 +137,7 @@ describe('a deleted monitor', () => {
     const id = await create({ name: 'Gone' });
     await addIncident(id);
     const before = (await bench.call(listDashboard, house.owner)).counts.all;
-    await bench.call(deleteMonitor, house.member, { monitor_id: id });
+    await discard(id);
     expect((await bench.call(listDashboard, house.owner)).counts.all).toBe(before - 1);
     expect(
       (await bench.call(listIncidents, house.owner)).items.filter(({ monitor }) => monitor === id),
@@ -173,7 +175,7 @@ describe('a deleted monitor', () => {
     const id = await create({ name: 'Was down' });
     const incident = await addIncident(id, false);
     await bench.sql`update monitors set created_at = now() - interval '3 hours' where id = ${id}`;
-    await bench.call(deleteMonitor, house.member, { monitor_id: id });
+    await discard(id);
     await bench.sql`update deleted_monitors set deleted_at = deleted_at - interval '50 minutes'`;
     await bench.call(restoreMonitor, house.member, { monitor_id: id });
     const [row] = await bench.sql`select resolved_at, note from incidents where id = ${incident}`;
@@ -194,7 +196,7 @@ describe('a deleted monitor', () => {
       values (gen_random_uuid(), ${house.organisation}, ${id}, 'slow', '{}',
         now() - interval '1 hour', now() - interval '1 hour')`;
     await warn();
-    await bench.call(deleteMonitor, house.member, { monitor_id: id });
+    await discard(id);
     const [gone] =
       await bench.sql`select deleted_at from deleted_monitors where monitor_id = ${id}`;
     const restored = await bench.call(restoreMonitor, house.member, { monitor_id: id });
@@ -208,7 +210,7 @@ describe('a deleted monitor', () => {
   test('that was paused stays paused', async () => {
     const id = await create({ name: 'Paused' });
     await bench.call(updateMonitor, house.member, { monitor_id: id, enabled: false });
-    await bench.call(deleteMonitor, house.member, { monitor_id: id });
+    await discard(id);
     expect(await bench.call(restoreMonitor, house.member, { monitor_id: id })).toMatchObject({
       enabled: false,
       status: 'paused',
@@ -224,7 +226,7 @@ describe('a deleted monitor', () => {
           select what from events where monitor_id = ${id} order by id`
       ).map(({ what }) => what);
     const before = await told();
-    await bench.call(deleteMonitor, house.member, { monitor_id: id });
+    await discard(id);
     await bench.call(restoreMonitor, house.member, { monitor_id: id });
     expect(await told()).toEqual([...before, 'monitor.deleted', 'monitor.created']);
   });
@@ -234,7 +236,7 @@ describe('a deleted monitor', () => {
     await bench.sql`insert into beat_states (monitor_id, state)
       values (${id}, '{"v": 1, "paused": false}')`;
     const { address } = await bench.call(getPingAddress, house.owner, { monitor_id: id });
-    await bench.call(deleteMonitor, house.member, { monitor_id: id });
+    await discard(id);
     expect(await bench.sql`select from beat_tokens where monitor_id = ${id}`).toHaveLength(0);
     // Whoever replaces the keys of secrets reaches those in the trash too.
     await bench.secrets.rotate(bench.sql);
@@ -257,7 +259,7 @@ describe('a deleted monitor', () => {
   test('is restored without what was deleted since', async () => {
     const group = (await bench.call(createGroup, house.member, { name: 'Short-lived' })).id;
     const id = await create({ name: 'Alone', group });
-    await bench.call(deleteMonitor, house.member, { monitor_id: id });
+    await discard(id);
     await bench.call(deleteGroup, house.owner, { group_id: group });
     expect(await bench.call(restoreMonitor, house.member, { monitor_id: id })).toMatchObject({
       group: null,
@@ -269,7 +271,7 @@ describe('a deleted monitor', () => {
 
   test('stays in the trash where its external id is taken or the plan is full', async () => {
     const id = await create({ name: 'First', external_id: 'shop/taken' });
-    await bench.call(deleteMonitor, house.member, { monitor_id: id });
+    await discard(id);
     const second = await create({ name: 'Second', external_id: 'shop/taken' });
     const restore = () => bench.refusal(restoreMonitor, house.member, { monitor_id: id });
     expect(await restore()).toBe('external_id_taken');
@@ -289,8 +291,7 @@ describe('a deleted monitor', () => {
     const key = async (id: string) =>
       (await bench.sql<{ key: number }[]>`select key from monitors where id = ${id}`)[0]?.key ?? 0;
     const keys = [await key(old), await key(young)];
-    for (const monitor_id of [old, young])
-      await bench.call(deleteMonitor, house.member, { monitor_id });
+    for (const monitor_id of [old, young]) await discard(monitor_id);
     await bench.sql`update deleted_monitors set deleted_at = now() - interval '8 days'
       where monitor_id = ${old}`;
     const week = Date.now() - 7 * 86_400_000;
@@ -310,7 +311,7 @@ describe('a deleted monitor', () => {
 
   test('is deleted with its organisation, and its results with it', async () => {
     const id = await create({ name: 'Last' });
-    await bench.call(deleteMonitor, house.member, { monitor_id: id });
+    await discard(id);
     await bench.sql`update organisations set ends_at = now() - interval '1 minute'
       where id = ${other.organisation}`;
     // Of another organisation that ends, nothing of this one goes.
@@ -329,7 +330,7 @@ describe('a deleted monitor', () => {
   test('is deleted for ever or restored whole, when both are asked for at once', async () => {
     const id = await create({ name: 'Late' });
     await addIncident(id);
-    await bench.call(deleteMonitor, house.member, { monitor_id: id });
+    await discard(id);
     const restored = await bench.sql.begin(async (sql) => {
       expect(await purgeOld(sql, Date.now() + 60_000, 100)).toBeGreaterThan(0);
       const restoring = bench.refusal(restoreMonitor, house.member, { monitor_id: id });
@@ -356,7 +357,7 @@ describe('a deleted monitor', () => {
     expect(await bench.call(undoChange, onPage)).toEqual({ changed: 1 });
     await bench.call(changeMonitors, onPage, { monitors: ids, change: 'mute' });
     // What a program of theirs deleted is not what they undo.
-    await bench.call(deleteMonitor, house.member, { monitor_id: ids[0] });
+    await discard(ids[0] ?? '');
     expect(await bench.call(undoChange, onPage)).toEqual({ changed: 1 });
     expect(await bench.refusal(getMonitor, house.member, { monitor_id: ids[0] })).toBe(
       'monitor_not_found',

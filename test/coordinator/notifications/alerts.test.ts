@@ -412,7 +412,7 @@ describe('state restore', () => {
     });
 
     test('keeps all but the evidence of failures', () => {
-      const told = story(['Europe', 'Asia']);
+      const told = story();
       told.pass('Asia', 5);
       told.fail('Europe', 10);
       const [pass, failure] = told.state().views;
@@ -426,7 +426,7 @@ describe('state restore', () => {
 
   describe('the next tick', () => {
     test('of a healthy monitor is when a gap would be noticed, and there is none while it is paused or a gap lasts', () => {
-      const told = story(['Europe', 'Asia']);
+      const told = story();
       told.pass('Europe', 10);
       expect(told.nextTick()).toBe(at(10 + 130 + 5));
       told.tick(150);
@@ -438,7 +438,7 @@ describe('state restore', () => {
     });
 
     test('of an open incident is its next sample, or its end as unobserved, or at once when no probe was asked yet', () => {
-      const told = story(['Europe', 'Asia']);
+      const told = story();
       told.fail('Europe', 10);
       expect(told.nextTick()).toBe(at(15.1));
       const still = story(['Europe', 'Asia'], {
@@ -463,7 +463,7 @@ describe('state restore', () => {
   });
 
   test('rule 9: what was being asked is asked again after a restart, once', () => {
-    const told = story(['Europe', 'Asia']);
+    const told = story();
     told.fail('Europe', 10);
     const { watched, incident, gaps } = told.state();
     const restored = restore({
