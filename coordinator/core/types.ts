@@ -206,10 +206,7 @@ export type Progress = {
    */
   readonly failed: readonly Place[];
   readonly passed: readonly Place[];
-  /**
-   * Those that could check it when the last of these was counted; absent in rows of the previous
-   * version.
-   */
+  /** Those that could check it when the last of these was counted. */
   readonly asked: readonly Place[];
   /** The same of the other side, once one of its places has answered. */
   readonly across?: { readonly failed: readonly Place[]; readonly passed: readonly Place[] };
