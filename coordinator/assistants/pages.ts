@@ -2,7 +2,7 @@ import type { OutputOf } from '../../shared/api/operation.ts';
 import { listOwnOrganisations } from '../people/contract.ts';
 import { entryCard, entryPage, proofFirst } from '../people/pages/parts.ts';
 import { confirm } from '../web/confirm.ts';
-import { linkButton, moreLink, notice, rowAct } from '../web/elements.ts';
+import { copyable, fold, linkButton, moreLink, notice, rowAct } from '../web/elements.ts';
 import { formOf } from '../web/form-data.ts';
 import {
   attempt,
@@ -13,7 +13,7 @@ import {
   hiddenField,
   selectField,
 } from '../web/forms.ts';
-import { type Html, html, icon, type Part, query, safeUrl } from '../web/html.ts';
+import { type Html, html, type Part, query, safeUrl } from '../web/html.ts';
 import {
   forAnyone,
   forMembers,
@@ -40,27 +40,16 @@ export function clientLines(url: string): Html {
     <section id="connect">
       <h2>Connect a client</h2>
       <div class="folds lines">
-        ${clientsOf(url).map(
-          ({ name, words, lines }, at) =>
-            html`
-              <details class="fold" name="client"${at === 0 && html` open`}>
-                <summary>${icon('next')}${name}</summary>
-                <div class="stack fold-lines">
-                  <p>${words}</p>
-                  ${lines.map(
-                    (line) =>
-                      html`
-                        <p class="copyable">
-                          <code>${line}</code>
-                          <button class="button" type="button" data-copy="${line}">
-                            ${icon('copy')}Copy<span class="unseen"> the line for ${name}</span>
-                          </button>
-                        </p>
-                      `,
-                  )}
-                </div>
-              </details>
-            `,
+        ${clientsOf(url).map(({ name, words, lines }, at) =>
+          fold({
+            title: name,
+            name: 'client',
+            isOpen: at === 0,
+            body: html`
+                <p>${words}</p>
+                ${lines.map((line) => copyable(line, `the line for ${name}`))}
+              `,
+          }),
         )}
       </div>
     </section>

@@ -4,7 +4,15 @@ import { countInWords } from '../../shared/base/text.ts';
 import { durationText } from '../../shared/base/time.ts';
 import type { Witness } from '../../shared/checks/result.ts';
 import { openInvitations } from '../enrolment/pages.ts';
-import { countText, heading, linkButton, notice, type State, stateMark } from '../web/elements.ts';
+import {
+  countText,
+  fold,
+  heading,
+  linkButton,
+  notice,
+  type State,
+  stateMark,
+} from '../web/elements.ts';
 import { type FormState, formSummary, refuseUnlessMay, textField, typed } from '../web/forms.ts';
 import { type Html, html, icon, type Part, safeUrl } from '../web/html.ts';
 import { menu, menuLink } from '../web/menu.ts';
@@ -182,44 +190,49 @@ export const probesPage = forMembers.get('/probes', async (request) => {
           </div>
           ${stepTable([...continents.values()].flat().map((each) => rowOf(each, request)))}
           ${invitations}
-          <div class="folds"><details class="fold">
-            <summary>${icon('next')}What the columns mean</summary>
-            <dl class="facts fold-lines soft">
-              <dt><b>Your checks</b></dt>
-              <dd>Checks of your monitors in the last ${countedMinutes} minutes.</dd>
-              <dt><b>Disagreed</b></dt>
-              <dd>
-                Hosts that failed for this probe while other continents reached them. At 40 % of at
-                least three hosts, the probe is quarantined until its checks are right again.
-              </dd>
-              <dt><b>Continent</b></dt>
-              <dd>
-                An unverified location is not proven; response times can contradict it. A doubtful probe confirms no outage until the operator confirms its
-                location.
-              </dd>
-              <dt><b>Probe</b></dt>
-              <dd>
-                Below its name: the network (autonomous system) that it is in, its version, and how
-                far its clock is off. A probe in another network confirms an outage, where there is
-                a choice. Times on pages are corrected by the clock.
-              </dd>
-              ${
-                request.with.identifiesProbes &&
-                html`
-                  <dt><b>Firewall</b></dt>
-                  <dd>
-                    Allow the public probes by <a href="/probes.txt">their addresses</a>${' '}
-                    (<a href="/probes.json">with names</a>), or by the signature of each request.${' '}
-                    <a href="/docs/firewalls">How to let them in</a>
-                  </dd>
-                `
-              }
-            </dl>
-          </details></div>
+          <div class="folds">
+            ${fold({ title: 'What the columns mean', body: columnWords(request) })}
+          </div>
         </div>
       `,
   });
 });
+
+function columnWords(request: MembersRequest): Html {
+  return html`
+    <dl class="facts soft">
+      <dt><b>Your checks</b></dt>
+      <dd>Checks of your monitors in the last ${countedMinutes} minutes.</dd>
+      <dt><b>Disagreed</b></dt>
+      <dd>
+        Hosts that failed for this probe while other continents reached them. At 40 % of at
+        least three hosts, the probe is quarantined until its checks are right again.
+      </dd>
+      <dt><b>Continent</b></dt>
+      <dd>
+        An unverified location is not proven; response times can contradict it. A doubtful probe confirms no outage until the operator confirms its
+        location.
+      </dd>
+      <dt><b>Probe</b></dt>
+      <dd>
+        Below its name: the network (autonomous system) that it is in, its version, and how
+        far its clock is off. A probe in another network confirms an outage, where there is
+        a choice. Times on pages are corrected by the clock.
+      </dd>
+      ${
+        request.with.identifiesProbes &&
+        html`
+          <dt><b>Firewall</b></dt>
+          <dd>
+            Allow the public probes by <a href="/probes.txt">their addresses</a>${' '}
+            (<a href="/probes.json">with names</a>), or by the signature of each request.${' '}
+            <a href="/docs/firewalls">How to let them in</a>
+          </dd>
+        `
+      }
+    </dl>
+  `;
+}
 
 function byContinent(items: readonly Checker[]): ReadonlyMap<string, readonly Checker[]> {
   const found = new Map<string, Checker[]>();

@@ -399,6 +399,50 @@ export function notice(
   `;
 }
 
+type Fold = {
+  readonly title: Part;
+  /** What it holds, or with `isSet` what is set in it; one line beside its title. */
+  readonly says?: Part;
+  readonly isSet?: boolean;
+  /** Of which answers say anew what it says. */
+  readonly saysId?: string;
+  readonly isOpen?: boolean;
+  /** Of those of one name only one is open. */
+  readonly name?: string;
+  readonly body: Part;
+};
+
+/** A part of a form or a page that is opened when it is wanted. Several stand in `.folds.lines`. */
+export function fold({
+  title,
+  says,
+  isSet = false,
+  saysId,
+  isOpen = false,
+  name,
+  body,
+}: Fold): Html {
+  return html`
+    <details class="fold"${name !== undefined && html` name="${name}"`}${isOpen && html` open`}>
+      <summary>
+        ${icon('next')}
+        <span>${title}</span>
+        ${
+          says &&
+          html`
+            <span
+              class="fold-holds${isSet && ' fold-set'} note"${
+                saysId !== undefined && html` id="${saysId}" data-refreshed`
+              }
+            >${says}</span>
+          `
+        }
+      </summary>
+      <div class="fold-fields">${body}</div>
+    </details>
+  `;
+}
+
 type RowAct = {
   readonly symbol: IconName;
   readonly words: string;

@@ -10,7 +10,7 @@ import { capital } from '../../../shared/base/text.ts';
 import type { listMonitorChannels, listRecipients } from '../../notifications/contract.ts';
 import { delayText } from '../../notifications/pages/parts.ts';
 import { notificationInWords } from '../../notifications/pages/recipients.ts';
-import { chips, countText, heading, linkButton, notice } from '../../web/elements.ts';
+import { chips, countText, fold, heading, linkButton, notice } from '../../web/elements.ts';
 import { type Form, formOf } from '../../web/form-data.ts';
 import {
   checkField,
@@ -219,7 +219,7 @@ export function monitorForm(subject: EditedMonitor, state: FormState): Html {
         ${firstSettings[kind].map((setting) => settingField(kind, setting, state, locations))}
       </div>
       <div class="folds lines">
-        ${settingGroups[kind].map((group) => fold(subject, group, state))}
+        ${settingGroups[kind].map((group) => settingsFold(subject, group, state))}
         ${parentsFold(choices, state, monitor)}
         ${others(subject, state)}
         ${channelsFold(subject, state)}
@@ -422,7 +422,7 @@ function usual(kind: Kind, { key, widget }: Setting): string {
   return shown.length === 0 ? '' : `Default: ${shown.map(String).join(', ')}.`;
 }
 
-function fold(
+function settingsFold(
   subject: EditedMonitor,
   { title, holds, settings }: SettingGroup,
   state: FormState,
@@ -439,25 +439,13 @@ function fold(
   const fields = settings.map((setting) =>
     settingField(kind, setting, state, locationsOf(subject)),
   );
-  return html`
-    <details
-      class="fold"${(isWrong || state.form.value('act') === 'more') && set.length > 0 && html` open`}
-    >
-      <summary>
-        ${icon('next')}
-        <span>${title}</span>
-        ${
-          set.length > 0
-            ? html`<span class="fold-holds fold-set note">${capital(set.join(', '))}</span>`
-            : html`<span class="fold-holds note">${heldBy(settings, state) ?? holds}</span>`
-        }
-      </summary>
-      <div class="fold-fields"${withGroup && html` data-refreshes`}>
-        ${fields}
-        ${withGroup && groupFields(subject, state)}
-      </div>
-    </details>
-  `;
+  return fold({
+    title,
+    says: set.length > 0 ? capital(set.join(', ')) : (heldBy(settings, state) ?? holds),
+    isSet: set.length > 0,
+    isOpen: (isWrong || state.form.value('act') === 'more') && set.length > 0,
+    body: html`${fields}${withGroup && groupFields(subject, state)}`,
+  });
 }
 
 function isAtFault(settings: readonly Setting[], { faults }: FormState): boolean {
@@ -488,7 +476,7 @@ function groupLabels(form: Form): readonly string[] {
 
 function groupFields({ choices }: EditedMonitor, state: FormState): Html {
   return html`
-    <div class="short">
+    <div class="short" data-refreshes>
       ${selectField({
         name: 'group',
         label: groupFieldLabels.group,
@@ -529,23 +517,20 @@ function groupFields({ choices }: EditedMonitor, state: FormState): Html {
 function others({ kind, monitor }: EditedMonitor, state: FormState): Part {
   const unknown = monitor === undefined ? [] : unknownConfigKeys(kind, monitor.config);
   if (unknown.length === 0 && state.form.value(otherName) === undefined) return null;
-  return html`
-    <details class="fold" open>
-      <summary>${icon('next')}<span>Settings without effect</span></summary>
-      <div class="fold-fields">
-        ${textArea({
-          name: otherName,
-          label: 'As JSON',
-          state,
-          code: true,
-          rows: 3,
-          help: html`
-            Kept as they are. ${unknown.map(({ sentence }) => `${sentence.replaceAll('`', '')}. `)}
-          `,
-        })}
-      </div>
-    </details>
-  `;
+  return fold({
+    title: 'Settings without effect',
+    isOpen: true,
+    body: textArea({
+      name: otherName,
+      label: 'As JSON',
+      state,
+      code: true,
+      rows: 3,
+      help: html`
+        Kept as they are. ${unknown.map(({ sentence }) => `${sentence.replaceAll('`', '')}. `)}
+      `,
+    }),
+  });
 }
 
 /** Its line says who is notified. */
@@ -553,14 +538,12 @@ function channelsFold({ told, channels }: EditedMonitor, state: FormState): Html
   // A channel for all monitors is ticked whatever was sent: a disabled box sends nothing.
   const fixed = channels.filter((each) => each.chosen && !each.may_change).map(({ id }) => id);
   const form = formOf({ [channelsName]: [...state.form.values(channelsName), ...fixed] });
-  return html`
-    <details class="fold">
-      <summary>
-        ${icon('next')}
-        <span>Notifications</span>
-        <span id="would-be-told" class="fold-holds fold-set note" data-refreshed>${notificationInWords(told)}</span>
-      </summary>
-      <div class="fold-fields">
+  return fold({
+    title: 'Notifications',
+    says: notificationInWords(told),
+    isSet: true,
+    saysId: 'would-be-told',
+    body: html`
         ${
           channels.length > 0 &&
           choiceField({
@@ -582,9 +565,8 @@ function channelsFold({ told, channels }: EditedMonitor, state: FormState): Html
         }
         ${hiddenField(channelsName, '')}
         <p class="links"><a href="/alerts">All channels</a></p>
-      </div>
-    </details>
-  `;
+    `,
+  });
 }
 
 function actions({ kind, monitor }: EditedMonitor, { faults, objections }: FormState): Html {

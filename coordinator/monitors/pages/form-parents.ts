@@ -1,9 +1,9 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { isId } from '../../../shared/base/crypto.ts';
-import { type Choices, chosenList } from '../../web/elements.ts';
+import { type Choices, chosenList, fold } from '../../web/elements.ts';
 import type { Form } from '../../web/form-data.ts';
 import { type FormState, hiddenField, textField } from '../../web/forms.ts';
-import { type Html, html, icon, type Part } from '../../web/html.ts';
+import { type Html, html, type Part } from '../../web/html.ts';
 import { type getMonitorChoices, maxAtOnce } from '../contract.ts';
 
 /** What a monitor depends on, in its form (rule 47). */
@@ -74,18 +74,17 @@ export function parentsFold(
     .filter(Boolean);
   const searched = state.form.value(findName) ?? '';
   const isOpen = searched !== '' || Object.values(names).some((name) => state.faults.has(name));
-  return html`
-    <details class="fold"${isOpen && html` open`}>
-      <summary>
-        ${icon('next')}
-        <span>Depends on</span>
-        ${
-          ticked.length > 0
-            ? html`<span class="fold-holds fold-set note">${ticked.length === 1 ? 'one other' : `${ticked.length} others`}</span>`
-            : html`<span class="fold-holds note">Hold alerts while a gateway is down</span>`
-        }
-      </summary>
-      <div class="fold-fields">
+  return fold({
+    title: 'Depends on',
+    says:
+      ticked.length === 0
+        ? 'Hold alerts while a gateway is down'
+        : ticked.length === 1
+          ? 'One other'
+          : `${ticked.length} others`,
+    isSet: ticked.length > 0,
+    isOpen,
+    body: html`
         <p class="soft">
           While one of these is down, alerts of this monitor are held. If it stays down after that,
           it is sent then.
@@ -93,9 +92,8 @@ export function parentsFold(
         ${hiddenField(names.monitors, '')}
         ${!isWhole && searchField(state)}
         ${lists(offered, state, first, searched)}
-      </div>
-    </details>
-  `;
+    `,
+  });
 }
 
 function searchField(state: FormState): Html {

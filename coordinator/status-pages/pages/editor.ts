@@ -44,12 +44,12 @@ import {
 import { changedRows, nameField, type Row } from './draft.ts';
 import { incidentsCard, isTroubled } from './posts.ts';
 import { previewFrame } from './preview.ts';
-import { addCard, publishedCard } from './rows.ts';
+import { addFold, publishedCard } from './rows.ts';
 import {
-  accessCard,
-  domainCard,
+  accessFold,
+  domainFold,
   logoForm,
-  lookCard,
+  lookFold,
   settingNames,
   settingsIn,
 } from './settings.ts';
@@ -141,10 +141,12 @@ function settingsForm(editing: Editing, document: string): Html | null {
       ${enterSaves}
       <div class="stack">
         ${publishedCard(editing)}
-        ${addCard(editing)}
-        ${lookCard(editing)}
-        ${accessCard(editing)}
-        ${domainCard(editing)}
+        <div class="folds lines">
+          ${addFold(editing)}
+          ${lookFold(editing)}
+          ${accessFold(editing)}
+          ${domainFold(editing)}
+        </div>
       </div>
       ${previewFrame(document)}
       <div class="actions editor-save">

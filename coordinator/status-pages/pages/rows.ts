@@ -1,6 +1,7 @@
 import { addStatusPageMonitor, orderStatusPage } from '../../../shared/api/status-pages.ts';
+import { fold } from '../../web/elements.ts';
 import { boxId, hiddenField, selectField, textField } from '../../web/forms.ts';
-import { type Html, html, icon } from '../../web/html.ts';
+import { type Html, html, icon, type Part } from '../../web/html.ts';
 import { card, type Editing } from './cards.ts';
 import { type Choice, canMove, found, nameField, type Row } from './draft.ts';
 
@@ -65,7 +66,6 @@ function rowForm(editing: Editing, row: Row, own: string): Html {
       id="${id}"
     >
       <span class="published-grip" data-drag>${icon('grip')}</span>
-      <div class="row tight">${step(editing, row, -1)} ${step(editing, row, 1)}</div>
       <div class="published-name">
         <input
           id="field-names-${row.id}"
@@ -83,6 +83,7 @@ function rowForm(editing: Editing, row: Row, own: string): Html {
           html`<p class="field-fault" id="${id}-fault">${icon('down')}${fault}</p>`
         }
       </div>
+      ${step(editing, row, -1)} ${step(editing, row, 1)}
       <button
         class="button button-quiet icon-button"
         name="act"
@@ -124,19 +125,24 @@ function step({ rows, state }: Editing, row: Row, by: -1 | 1): Html {
 /** More would make the page long; the search narrows them. */
 const maxShown = 8;
 
-export function addCard(editing: Editing): Html | null {
+export function addFold(editing: Editing): Part {
   const { page, editor, request, rows, state } = editing;
   if (!request.may(addStatusPageMonitor)) return null;
   const offered = page.offered.map(({ monitor }) => monitor);
   const choices = found(editor, rows, state.form, offered);
   const shown = choices.slice(0, maxShown);
-  return card(
-    'offered',
-    'Add services',
-    page.offered.length > 0 &&
-      `${offeredWords(page.offered.length)}: they joined published groups and are not visible yet.`,
-    html`
-      <div class="columns">
+  const offeredNow = page.offered.length;
+  return fold({
+    title: 'Add services',
+    says: offeredNow > 0 ? offeredWords(offeredNow) : 'Monitors and groups',
+    isSet: offeredNow > 0,
+    isOpen: rows.length === 0 || state.form.value('act') !== undefined,
+    body: html`
+      ${
+        offeredNow > 0 &&
+        html`<p class="soft">${offeredWords(offeredNow)}: they joined published groups.</p>`
+      }
+      <div class="columns" id="offered">
         ${textField({
           name: 'find',
           label: 'Search',
@@ -181,7 +187,7 @@ export function addCard(editing: Editing): Html | null {
         </div>
       </div>
     `,
-  );
+  });
 }
 
 function offeredWords(count: number): string {

@@ -1,16 +1,22 @@
 import {
   checkStatusPageDomain,
   renewStatusPageLink,
-  updateStatusPage,
 } from '../../../shared/api/status-pages.ts';
-import { notice } from '../../web/elements.ts';
+import { fold, notice } from '../../web/elements.ts';
 import { type Form, inputOf } from '../../web/form-data.ts';
-import { checkField, choiceField, selectField, textArea, textField } from '../../web/forms.ts';
+import {
+  checkField,
+  choiceField,
+  type FormState,
+  selectField,
+  textArea,
+  textField,
+} from '../../web/forms.ts';
 import { type Html, html, icon, type Part, safeUrl } from '../../web/html.ts';
 import { setStatusPageLogo } from '../contract.ts';
-import { accessWords, card, type Editing, languageNames } from './cards.ts';
+import { accessWords, type Editing, languageNames } from './cards.ts';
 
-/** Appearance, access and domain: parts of the editor's one form. The logo is a file, and has its own. */
+/** Appearance, access and domain: folds of the editor's one form. The logo is a file, and has its own. */
 
 const texts = ['name', 'slug', 'description', 'accent', 'domain'];
 const switches = ['enabled'];
@@ -24,14 +30,27 @@ export function settingsIn(form: Form): Readonly<Record<string, unknown>> {
 
 const languages = Object.entries(languageNames).map(([value, label]) => ({ value, label }));
 
-export function lookCard(editing: Editing): Html | null {
-  const { page, editor, request, state } = editing;
-  return request.may(updateStatusPage)
-    ? card(
-        'look',
-        'Appearance',
-        null,
-        html`
+const lookNames = ['name', 'description', 'slug', 'language', 'accent', 'logo', 'enabled'];
+
+/** A refusal in a fold opens it. */
+function isAtFault({ faults }: FormState, names: readonly string[]): boolean {
+  return names.some((name) => faults.has(name));
+}
+
+export function lookFold(editing: Editing): Html {
+  const { page, editor, state } = editing;
+  return fold({
+    title: 'Appearance',
+    says: [
+      state.form.value('name') ?? page.name,
+      languageNames[page.language] ?? page.language,
+      ...(page.accent === null ? [] : [page.accent]),
+      ...(page.logo === null ? [] : ['logo']),
+      ...(page.enabled ? [] : ['not published']),
+    ].join(' · '),
+    isSet: true,
+    isOpen: isAtFault(state, lookNames),
+    body: html`
           ${textField({ name: 'name', label: 'Name', state, required: true, autocomplete: 'off' })}
           ${textArea({
             name: 'description',
@@ -75,9 +94,8 @@ export function lookCard(editing: Editing): Html | null {
             state,
             help: 'When off, visitors see “not found”.',
           })}
-        `,
-      )
-    : null;
+    `,
+  });
 }
 
 function swatch(accent: string | null): Html | null {
@@ -161,14 +179,19 @@ export function logoForm({ page, request }: Editing): Part {
   );
 }
 
-export function accessCard(editing: Editing): Html | null {
-  const { page, request, state } = editing;
+export function accessFold(editing: Editing): Part {
+  const { page, request, state, link } = editing;
   if (!request.may(renewStatusPageLink)) return null;
-  return card(
-    'access',
-    'Access',
-    'Feeds, calendar and badges have the same access as the page.',
-    html`
+  return fold({
+    title: 'Access',
+    says: accessWords[state.form.value('access') ?? page.access],
+    isSet: true,
+    isOpen:
+      link !== undefined ||
+      (page.access === 'link' && !page.has_link) ||
+      isAtFault(state, ['access', 'password']),
+    body: html`
+      <p class="soft">Feeds, calendar and badges have the same access as the page.</p>
       ${choiceField({
         name: 'access',
         label: 'Visible to',
@@ -191,7 +214,7 @@ export function accessCard(editing: Editing): Html | null {
       </div>
       ${linkPart(editing)}
     `,
-  );
+  });
 }
 
 function linkPart({ page, link }: Editing): Html | null {
@@ -232,17 +255,22 @@ function copyable(text: string): Html {
   `;
 }
 
-export function domainCard({ page, editor, request, state, texts }: Editing): Html | null {
-  if (!request.may(updateStatusPage) || !request.may(checkStatusPageDomain)) return null;
+export function domainFold({ page, editor, request, state, texts }: Editing): Part {
+  if (!request.may(checkStatusPageDomain)) return null;
   const { domain } = page;
   const host = new URL(editor.base_url).host;
-  return card(
-    'domain',
-    'Custom domain',
-    domain?.proved_at
-      ? null
-      : 'Such as status.example.com. A DNS record proves that the domain is yours.',
-    html`
+  const isAwaited = domain !== null && domain.proved_at === null;
+  return fold({
+    title: 'Custom domain',
+    says:
+      domain === null
+        ? 'Such as status.example.com'
+        : isAwaited
+          ? `${domain.name}, not connected yet`
+          : domain.name,
+    isSet: domain !== null,
+    isOpen: isAwaited || texts !== undefined || isAtFault(state, ['domain']),
+    body: html`
       ${
         domain?.proved_at &&
         notice(
@@ -262,11 +290,13 @@ export function domainCard({ page, editor, request, state, texts }: Editing): Ht
         inputmode: 'url',
         required: false,
         placeholder: 'status.example.com',
-        help: domain === null ? undefined : 'Empty: disconnect the domain.',
+        help:
+          domain === null
+            ? 'A DNS record proves that it is yours.'
+            : 'Empty: disconnect the domain.',
       })}
       ${
-        domain !== null &&
-        domain.proved_at === null &&
+        isAwaited &&
         html`
           <div class="stack" id="record">
             <p>Add this record to the DNS of ${domain.name}:</p>
@@ -290,7 +320,7 @@ export function domainCard({ page, editor, request, state, texts }: Editing): Ht
         `
       }
     `,
-  );
+  });
 }
 
 function recordTable({
