@@ -23,6 +23,7 @@ import {
   type PublicIncident,
   type PublicMaintenance,
   type PublicMonitor,
+  type PublicPage,
   percentDays,
   type Verdict,
   verdictOf,
@@ -57,7 +58,7 @@ function verdictBlock(view: View, only?: PublicIncident): Html {
       <div>
         <p class="sentence">${only?.title ?? sentenceOf(verdict, view)}</p>
         ${since !== undefined && html`<p>${since}</p>`}
-        ${only !== undefined && html`${affected(only, view)}${seen(only, view, true)}${postList(only, view)}`}
+        ${only !== undefined && html`${affected(only, view)}${postList(only, view)}${seen(only, view, true)}`}
       </div>
     </section>
   `;
@@ -167,8 +168,8 @@ function incidentBlock(incident: PublicIncident, view: View, level: 2 | 3): Html
       ${level === 2 ? html`<h2>${title}</h2>` : html`<h3>${title}</h3>`}
       <p class="soft">${span}</p>
       ${affected(incident, view)}
-      ${seen(incident, view)}
       ${postList(incident, view)}
+      ${seen(incident, view)}
       ${
         postMortem &&
         html`
@@ -212,17 +213,10 @@ export function mainPage(view: View, style: string): string {
       ${verdictBlock(view, only)}
       ${page.description !== null && html`<p class="about">${page.description}</p>`}
       ${open.filter((each) => each !== only).map((each) => incidentBlock(each, view, 2))}
+      ${maintenanceCard(page.maintenance.filter((each) => isRunning(each, page)), view)}
       ${sections(view)}
       ${since !== undefined && !view.isPreview && legend(view, since)}
-      ${
-        page.maintenance.length > 0 &&
-        html`
-          <section class="card">
-            <h2>${words.maintenance}</h2>
-            <ul class="plain">${page.maintenance.map((each) => maintenanceLine(each, view))}</ul>
-          </section>
-        `
-      }
+      ${maintenanceCard(page.maintenance.filter((each) => !isRunning(each, page)), view)}
       ${
         (over.length > 0 || !view.isPreview) &&
         html`
@@ -298,19 +292,33 @@ function slowLine({ slowSince }: PublicMonitor, view: View): Html | false {
   );
 }
 
-function maintenanceLine(
-  { names, startsAt, endsAt }: PublicMaintenance,
-  { words, formats, page }: View,
-): Html {
-  const isRunning = startsAt <= page.now;
-  return html`
-    <li>
-      <b>${formats.list(names)}</b> <span class="soft">
-        ${isRunning ? words.running : words.coming}
-      </span>
-      <p class="soft">${formats.range(startsAt, endsAt)}</p>
-    </li>
-  `;
+function isRunning({ startsAt }: PublicMaintenance, { now }: PublicPage): boolean {
+  return startsAt <= now;
+}
+
+function maintenanceCard(windows: readonly PublicMaintenance[], view: View): Html | false {
+  const { words, formats, page } = view;
+  return (
+    windows.length > 0 &&
+    html`
+      <section class="card">
+        <h2>${words.maintenance}</h2>
+        <ul class="plain">
+          ${windows.map(
+            (each) =>
+              html`
+                <li>
+                  <b>${formats.list(each.names)}</b> <span class="soft">
+                    ${isRunning(each, page) ? words.running : words.coming}
+                  </span>
+                  <p class="soft">${formats.range(each.startsAt, each.endsAt)}</p>
+                </li>
+              `,
+          )}
+        </ul>
+      </section>
+    `
+  );
 }
 
 /** In a frame on another site: the headline, what is not up, and then what is up but slow. */
