@@ -5,7 +5,15 @@ import { changeMonitors, listDashboard } from '../monitors/contract.ts';
 import { monitorTable } from '../monitors/pages/monitor-table.ts';
 import { inputOf, viewOf } from '../monitors/pages/view.ts';
 import { confirm } from '../web/confirm.ts';
-import { heading, linkButton, pager, type State, stateMark, states } from '../web/elements.ts';
+import {
+  heading,
+  linkButton,
+  nothing,
+  pager,
+  type State,
+  stateMark,
+  states,
+} from '../web/elements.ts';
 import { formOf } from '../web/form-data.ts';
 import {
   attempt,
@@ -193,15 +201,12 @@ const groupPage = forMembers.get('/groups/:group_id', async (request) => {
           })}
           ${
             monitors.items.length === 0
-              ? html`
-                <p class="nothing card">
-                  ${
-                    may(updateGroup)
-                      ? 'Add monitors. The group then has the worst status of those that count in it.'
-                      : 'Your role can only read: members add monitors.'
-                  }
-                </p>
-              `
+              ? nothing(
+                  'groups',
+                  may(updateGroup)
+                    ? 'Add monitors. The group then has the worst status of those that count in it.'
+                    : 'Your role can only read: members add monitors.',
+                )
               : monitorTable(request, monitors, view)
           }
           ${usesOf(group)}
@@ -311,10 +316,11 @@ function addForm(
         ${formSummary(state)}
         ${
           outside.length === 0
-            ? html`
-              <p class="nothing card">Every monitor is in it already.</p>
-              <p class="actions">${linkButton(`/groups/${group.id}`, 'Back')}</p>
-            `
+            ? nothing(
+                'groups',
+                'Every monitor is in it already.',
+                linkButton(`/groups/${group.id}`, 'Back'),
+              )
             : html`
               <form class="form window-form" method="post">
                 <div class="card chosen-list">

@@ -9,6 +9,7 @@ import {
   fold,
   heading,
   linkButton,
+  nothing,
   notice,
   type State,
   stateMark,
@@ -159,11 +160,12 @@ export const probesPage = forMembers.get('/probes', async (request) => {
       place: 'probes',
       live: true,
       main: html`
-          ${heading({
-            sentence: 'No probes yet',
-            below: 'The operator of this installation adds them.',
-            actions: add,
-          })}
+          ${heading({ sentence: 'No probes yet' })}
+          ${nothing(
+            'probes',
+            'Probes check your monitors from their continents. The operator of this installation adds them; a private one checks from inside your network.',
+            add,
+          )}
           ${invitations}
         `,
     });

@@ -8,6 +8,7 @@ import {
   heading,
   linkButton,
   moreLink,
+  nothing,
   notice,
   rowAct,
   stateMark,
@@ -25,16 +26,6 @@ import {
 } from '../web/page.ts';
 import { acts, stepTable } from '../web/tables.ts';
 import { createToken, getToken, listTokens, revokeToken } from './contract.ts';
-
-const nothing = html`
-  <div class="card">
-    <div class="nothing">
-      <p>
-        A token lets a program act as you: the command line, a script, a deployment.
-      </p>
-    </div>
-  </div>
-`;
 
 /** Tokens: one's own, and for owners and admins everyone's. */
 export const tokensPage = forMembers.get('/tokens', async (request) => {
@@ -64,7 +55,11 @@ export const tokensPage = forMembers.get('/tokens', async (request) => {
           <div><h2>API tokens</h2><p class="soft">${below}</p></div>
           ${
             items.length === 0
-              ? nothing
+              ? nothing(
+                  'tokens',
+                  'A token lets a program act as you: the command line, a script, a deployment.',
+                  linkButton('/tokens/new', 'New token'),
+                )
               : html`
               ${stepTable(items.map((each) => rowOf(each, request)))}
               ${

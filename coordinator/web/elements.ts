@@ -443,6 +443,17 @@ export function fold({
   `;
 }
 
+/** In place of a list that is empty: what it is for, and the one thing to do about it. */
+export function nothing(symbol: IconName, words: Part, act?: Part): Html {
+  return html`
+    <div class="card nothing">
+      ${icon(symbol)}
+      <p>${words}</p>
+      ${act && html`<p class="actions">${act}</p>`}
+    </div>
+  `;
+}
+
 type RowAct = {
   readonly symbol: IconName;
   readonly words: string;

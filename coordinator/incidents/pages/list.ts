@@ -8,6 +8,7 @@ import {
   heading,
   linkButton,
   moreLink,
+  nothing,
   notice,
   shortName,
   stateMark,
@@ -106,7 +107,7 @@ export const incidents = forMembers.get('/incidents', async (request) => {
         ${filters}
         ${
           items.length === 0
-            ? html`<div class="card">${await nothing(request, state)}</div>`
+            ? await noneOf(request, state)
             : html`
               ${stepTable(
                 items.map((each) =>
@@ -264,23 +265,18 @@ function atMost({ items, next_cursor }: OpenPage): string {
   return `${items.length}${next_cursor === null ? '' : '+'}`;
 }
 
-async function nothing({ ask }: MembersRequest, state: State): Promise<Html> {
-  if (state !== 'all') return html`<p class="nothing">No incidents match</p>`;
+async function noneOf({ ask }: MembersRequest, state: State): Promise<Html> {
+  if (state !== 'all')
+    return nothing('up', 'No incidents match.', linkButton('/incidents', 'Show all'));
   const { items } = await ask(listMonitors, { limit: 1 });
+  const words = 'When something fails, you see here what every continent saw.';
   return items.length > 0
-    ? html`
-      <p class="nothing">
-        No incidents in this period. When something fails, you see here what every continent saw.
-      </p>
-    `
-    : html`
-      <div class="nothing">
-        <p>No monitors yet</p>
-        <p class="actions">
-          ${linkButton('/monitors/new', 'Add a monitor', { main: true, symbol: 'add' })}
-        </p>
-      </div>
-    `;
+    ? nothing('up', `No incidents in this period. ${words}`)
+    : nothing(
+        'incidents',
+        words,
+        linkButton('/monitors/new', 'Add a monitor', { main: true, symbol: 'add' }),
+      );
 }
 
 /** `href`: the incidents of its monitor, for which it stands. */

@@ -2,9 +2,7 @@ import { createMaintenanceWindow } from '../../../shared/api/maintenance.ts';
 import { listMonitors } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { durationText } from '../../../shared/base/time.ts';
-import { chips, heading, linkButton, type State, stateMark } from '../../web/elements.ts';
-import { noForm } from '../../web/form-data.ts';
-import { freshForm, textField } from '../../web/forms.ts';
+import { chips, heading, linkButton, nothing, type State, stateMark } from '../../web/elements.ts';
 import { type Html, html, icon, safeUrl } from '../../web/html.ts';
 import { forMembers, type MembersRequest, show } from '../../web/page.ts';
 import { stepTable } from '../../web/tables.ts';
@@ -66,47 +64,28 @@ export const maintenancePage = forMembers.get('/maintenance', async (request) =>
         </div>
         ${
           rows.length === 0
-            ? html`
-              <div class="card">
-                <p class="nothing">
-                  ${over ? 'No ended maintenance' : 'No active or upcoming maintenance'}
-                </p>
-              </div>
-            `
-            : html`
-              ${stepTable(rows)}
-            `
+            ? nothing('maintenance', over ? 'None has ended yet.' : 'None is active or upcoming.')
+            : stepTable(rows)
         }
         ${pageLinks(over ? listed.over : listed.running + listed.coming, page, over)}
       `,
   });
 });
 
-/** Shown before there is any window: one sentence and one form. */
+/** Shown before there is any window. */
 async function beginning({ ask, may }: MembersRequest): Promise<Html> {
-  const sentence = 'No maintenance scheduled';
-  if (!may(createMaintenanceWindow))
-    return heading({ sentence, below: `${below} Your role can only view it.` });
   const { items } = await ask(listMonitors, { limit: 1 });
-  if (items.length === 0)
-    return html`
-      ${heading({ sentence, below: 'Add a monitor first.' })}
-      <p class="actions">
-        ${linkButton('/monitors/new', 'Add a monitor', { main: true, symbol: 'add' })}
-      </p>
-    `;
+  const [href, act] =
+    items.length === 0
+      ? ['/monitors/new', 'Add a monitor']
+      : ['/maintenance/new', 'Schedule maintenance'];
   return html`
-    ${heading({ sentence, below })}
-    <form class="card begin" action="/maintenance/new">
-      ${textField({
-        name: 'name',
-        label: 'Name',
-        state: freshForm(noForm),
-        autocomplete: 'off',
-        placeholder: 'Database upgrade',
-      })}
-      <button class="button button-main">Schedule</button>
-    </form>
+    ${heading({ sentence: 'No maintenance scheduled' })}
+    ${nothing(
+      'maintenance',
+      `Plan work in advance. ${below}`,
+      may(createMaintenanceWindow) && linkButton(href, act, { main: true, symbol: 'add' }),
+    )}
   `;
 }
 

@@ -1,6 +1,6 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { listDeletedMonitors, restoreMonitor } from '../../../shared/api/trash.ts';
-import { heading, moreLink } from '../../web/elements.ts';
+import { heading, linkButton, moreLink, nothing } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import { attempt, type FormState, formSummary, freshForm } from '../../web/forms.ts';
 import { type Html, html, icon, query } from '../../web/html.ts';
@@ -36,13 +36,17 @@ async function trashPage(
     main: html`
       ${heading({
         sentence: 'Trash',
-        below: 'Deleted monitors are kept for 7 days, with history.',
+        below: items.length > 0 && 'Deleted monitors are kept for 7 days, with history.',
         trail: [{ href: '/', name: 'Monitors' }],
       })}
       ${formSummary(refused)}
       ${
         items.length === 0
-          ? html`<p class="nothing card">The trash is empty</p>`
+          ? nothing(
+              'delete',
+              'The trash is empty. Deleted monitors are kept here for 7 days, with history.',
+              linkButton('/', 'Show monitors'),
+            )
           : html`
             <div class="table-card">
               <table class="cards">

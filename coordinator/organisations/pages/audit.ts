@@ -3,7 +3,7 @@ import { listAudit } from '../../../shared/api/organisations.ts';
 import { isRecord } from '../../../shared/base/json.ts';
 import { csvLine } from '../../../shared/base/text.ts';
 import { durationText } from '../../../shared/base/time.ts';
-import { heading, moreLink } from '../../web/elements.ts';
+import { heading, moreLink, nothing } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import { type FormState, freshForm, selectField, textField } from '../../web/forms.ts';
 import { type Html, html, icon, type Part, query, safeUrl } from '../../web/html.ts';
@@ -84,7 +84,7 @@ export const auditPage = forMembers.get('/audit', async (request) => {
     ask(listAudit, { ...inputFor(filter), ...(cursor === undefined ? {} : { cursor }) }),
     filterForm(request, filter),
   ]);
-  const nothing = isFiltered
+  const none = isFiltered
     ? 'No changes match this filter.'
     : 'No changes yet. Every change is kept for 400 days.';
   return show({
@@ -110,7 +110,7 @@ export const auditPage = forMembers.get('/audit', async (request) => {
         ${form}
         ${
           items.length === 0
-            ? html`<div class="card"><p class="nothing">${nothing}</p></div>`
+            ? nothing('audit', none)
             : html`
               <div class="table-card">
                 <table class="cards audit">

@@ -1,5 +1,5 @@
 import { Refusal } from '../../../shared/base/errors.ts';
-import { heading, linkButton, notice, qrCode, rowAct } from '../../web/elements.ts';
+import { heading, linkButton, nothing, notice, qrCode, rowAct } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import {
   attempt,
@@ -49,16 +49,17 @@ export const passkeysPage = forPersons.get(
         : items.length === 1
           ? 'One passkey'
           : `${items.length} passkeys`;
+    const add =
+      origin !== null && linkButton(newPath, 'Add passkey', { main: true, symbol: 'add' });
     return show({
       title: 'Passkeys',
       place: 'profile',
       main: html`
         ${heading({
           sentence,
-          below,
+          below: items.length > 0 && below,
           trail: [ofProfile],
-          actions:
-            origin !== null && linkButton(newPath, 'Add passkey', { main: true, symbol: 'add' }),
+          actions: items.length > 0 && add,
         })}
         ${
           origin === null &&
@@ -69,6 +70,7 @@ export const passkeysPage = forPersons.get(
             </p>
           `
         }
+        ${items.length === 0 && nothing('tokens', below, add)}
         ${table(
           items.map(({ id, name, is_synced, created_at, last_used_at }) => ({
             id: `passkey-${id}`,

@@ -4,12 +4,11 @@ import {
   deleteStatusPage,
   getStatusPage,
 } from '../../../shared/api/status-pages.ts';
-import { heading, linkButton, moreLink } from '../../web/elements.ts';
-import { inputOf, noForm } from '../../web/form-data.ts';
+import { heading, linkButton, moreLink, nothing } from '../../web/elements.ts';
+import { inputOf } from '../../web/form-data.ts';
 import {
   type FormState,
   formSummary,
-  freshForm,
   refuseUnlessMay,
   selectField,
   textField,
@@ -123,7 +122,7 @@ const listPage = forMembers.get('/status-pages', async (request) => {
   });
   const common = { title: 'Status pages', place: 'status-pages' } as const;
   if (items.length === 0 && cursor === undefined)
-    return show({ ...common, main: nothing(request) });
+    return show({ ...common, main: beginning(request) });
   return show({
     ...common,
     main: html`
@@ -147,16 +146,18 @@ const listPage = forMembers.get('/status-pages', async (request) => {
   });
 });
 
-function nothing({ may, with: { baseUrl } }: MembersRequest): Html {
+function beginning({ may }: MembersRequest): Html {
   return html`
-    ${heading({
-      sentence: 'No status pages yet',
-      below: html`
-        A status page shows visitors what works, under names that you choose. It never shows addresses,
-        nor anything unconfirmed. <a href="/docs/status-pages">How to show one</a>
+    ${heading({ sentence: 'No status pages yet' })}
+    ${nothing(
+      'status-pages',
+      html`
+        A status page shows visitors what works, under names that you choose. It never shows
+        addresses, nor anything unconfirmed. <a href="/docs/status-pages">How to show one</a>
       `,
-    })}
-    ${may(createStatusPage) && html`<div class="card">${form(freshForm(noForm), baseUrl())}</div>`}
+      may(createStatusPage) &&
+        linkButton('/status-pages/new', 'New status page', { main: true, symbol: 'add' }),
+    )}
   `;
 }
 

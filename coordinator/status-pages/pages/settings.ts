@@ -1,7 +1,4 @@
-import {
-  checkStatusPageDomain,
-  renewStatusPageLink,
-} from '../../../shared/api/status-pages.ts';
+import { checkStatusPageDomain, renewStatusPageLink } from '../../../shared/api/status-pages.ts';
 import { fold, notice } from '../../web/elements.ts';
 import { type Form, inputOf } from '../../web/form-data.ts';
 import {

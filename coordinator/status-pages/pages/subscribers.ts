@@ -1,6 +1,6 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { getStatusPage } from '../../../shared/api/status-pages.ts';
-import { heading, moreLink, rowAct } from '../../web/elements.ts';
+import { heading, linkButton, moreLink, nothing, rowAct } from '../../web/elements.ts';
 import { refuseUnlessMay } from '../../web/forms.ts';
 import { type Html, html, icon } from '../../web/html.ts';
 import { forMembers, type Page, seeOther, show } from '../../web/page.ts';
@@ -32,7 +32,11 @@ const list = forMembers.get('/status-pages/:page_id/subscribers', async (request
         })}
         ${
           items.length === 0
-            ? html`<div class="card"><p class="nothing">No subscribers yet</p></div>`
+            ? nothing(
+                'mail',
+                'No subscribers yet. Visitors subscribe on the page itself, by e-mail or webhook.',
+                linkButton(`/status-pages/${id}`, 'Open the page’s editor'),
+              )
             : stepTable(items.map((each) => rowOf(id, each, times)))
         }
         ${

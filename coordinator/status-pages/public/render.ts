@@ -213,10 +213,16 @@ export function mainPage(view: View, style: string): string {
       ${verdictBlock(view, only)}
       ${page.description !== null && html`<p class="about">${page.description}</p>`}
       ${open.filter((each) => each !== only).map((each) => incidentBlock(each, view, 2))}
-      ${maintenanceCard(page.maintenance.filter((each) => isRunning(each, page)), view)}
+      ${maintenanceCard(
+        page.maintenance.filter((each) => isRunning(each, page)),
+        view,
+      )}
       ${sections(view)}
       ${since !== undefined && !view.isPreview && legend(view, since)}
-      ${maintenanceCard(page.maintenance.filter((each) => !isRunning(each, page)), view)}
+      ${maintenanceCard(
+        page.maintenance.filter((each) => !isRunning(each, page)),
+        view,
+      )}
       ${
         (over.length > 0 || !view.isPreview) &&
         html`

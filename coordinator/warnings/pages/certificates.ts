@@ -1,7 +1,7 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { daysUntil } from '../../../shared/checks/warnings.ts';
 import { listDomains } from '../../registrations/contract.ts';
-import { figure, heading, stateMark } from '../../web/elements.ts';
+import { figure, heading, linkButton, nothing, stateMark } from '../../web/elements.ts';
 import { type Html, html, type Part } from '../../web/html.ts';
 import { forMembers, type MembersRequest, type Page, show } from '../../web/page.ts';
 import { table } from '../../web/tables.ts';
@@ -50,12 +50,16 @@ const list = forMembers.get('/certificates', async (request) => {
     main: html`
         ${heading({
           sentence: 'Certificates and domains',
-          below: 'Soonest first. As last checked.',
+          below: items.length > 0 && 'Soonest first. As last checked.',
           trail: [{ href: '/', name: 'Monitors' }],
         })}
         ${
           items.length === 0
-            ? html`<p class="nothing card">No check has seen a certificate yet</p>`
+            ? nothing(
+                'lock',
+                'No check has seen a certificate yet. They appear here by themselves, soonest expiry first.',
+                linkButton('/monitors/new', 'Add a monitor'),
+              )
             : html`
               <h2>Certificates</h2>
               ${endingsTable('Certificates by expiry', 'Issuer', together(items), request)}

@@ -1,5 +1,5 @@
 import { createWebhook, listWebhooks } from '../../../shared/api/webhooks.ts';
-import { heading, linkButton, moreLink } from '../../web/elements.ts';
+import { heading, linkButton, moreLink, nothing } from '../../web/elements.ts';
 import { html, query } from '../../web/html.ts';
 import { forMembers, type MembersRequest, show } from '../../web/page.ts';
 import { number, stepTable } from '../../web/tables.ts';
@@ -12,6 +12,8 @@ export const webhooksPage = forMembers.get('/webhooks', async (request) => {
     listWebhooks,
     asked.cursor === undefined ? {} : { cursor: asked.cursor },
   );
+  const add =
+    may(createWebhook) && linkButton('/webhooks/new', 'New webhook', { main: true, symbol: 'add' });
   return show({
     title: 'Webhooks',
     place: 'tokens',
@@ -22,14 +24,12 @@ export const webhooksPage = forMembers.get('/webhooks', async (request) => {
             Send every event to your programs as it comes, signed and with retries. For alerts, add
             a <a href="/alerts">channel</a>. <a href="/docs/webhooks">How to receive them</a>
           `,
-          actions:
-            may(createWebhook) &&
-            linkButton('/webhooks/new', 'New webhook', { main: true, symbol: 'add' }),
+          actions: items.length > 0 && add,
           trail: webhookTrail.slice(0, 1),
         })}
         ${
           items.length === 0
-            ? html`<p class="nothing card">No webhooks yet</p>`
+            ? nothing('send', 'No webhooks yet. Each tells one program what happens here.', add)
             : html`
               ${stepTable(items.map((each) => rowOf(each, request)))}
               ${next_cursor !== null && moreLink(`/webhooks${query({ cursor: next_cursor })}`, 'More')}
