@@ -37,14 +37,13 @@ import type { AskedConsent } from './oauth-routes.ts';
 /** The line to copy for each client. */
 export function clientLines(url: string): Html {
   return html`
-    <section id="connect">
+    <section class="after" id="connect">
       <h2>Connect a client</h2>
       <div class="folds lines">
-        ${clientsOf(url).map(({ name, words, lines }, at) =>
+        ${clientsOf(url).map(({ name, words, lines }) =>
           fold({
             title: name,
             name: 'client',
-            isOpen: at === 0,
             body: html`
                 <p>${words}</p>
                 ${lines.map((line) => copyable(line, `the line for ${name}`))}
@@ -122,21 +121,18 @@ export async function connectedAssistants(request: MembersRequest): Promise<Html
     next_cursor !== null && moreLink(`/tokens${query({ assistants: next_cursor })}`, 'Earlier');
   return html`
     <section class="after stack" id="assistants">
-      <h2>Connected assistants</h2>
-      ${
-        items.length > 0 &&
-        html`
-          ${stepTable(items.map((each) => rowOf(each, request, manages)))}
-          ${more}
-        `
-      }
-      <p class="soft">
-        ${
-          items.length === 0
-            ? 'None yet. An assistant asks you here before it can read or change anything.'
-            : 'Each acts as the member who connected it.'
-        }
-      </p>
+      <div>
+        <h2>Connected assistants</h2>
+        <p class="soft">
+          ${
+            items.length === 0
+              ? 'None yet. An assistant asks you here before it can read or change anything.'
+              : 'Each acts as the member who connected it.'
+          }
+        </p>
+      </div>
+      ${stepTable(items.map((each) => rowOf(each, request, manages)))}
+      ${more}
     </section>
   `;
 }

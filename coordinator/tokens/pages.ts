@@ -50,8 +50,7 @@ export const tokensPage = forMembers.get('/tokens', async (request) => {
           `,
           actions: linkButton('/tokens/new', 'New token', { main: true, symbol: 'add' }),
         })}
-        ${clientLines(request.with.baseUrl())}
-        <section class="after stack">
+        <section class="stack">
           <div><h2>API tokens</h2><p class="soft">${below}</p></div>
           ${
             items.length === 0
@@ -70,6 +69,7 @@ export const tokensPage = forMembers.get('/tokens', async (request) => {
           }
         </section>
         ${assistants}
+        ${clientLines(request.with.baseUrl())}
       `,
   });
 });

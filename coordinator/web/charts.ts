@@ -288,7 +288,7 @@ const heights: Readonly<Record<State, number>> = {
   verifying: 20,
   up: 16,
   maintenance: 16,
-  unknown: 8,
+  unknown: 3,
   paused: 3,
   pending: 3,
 };

@@ -52,8 +52,8 @@ export async function deletedMonitor(
   }
   if (repeated === undefined)
     throw new ToolFault(
-      'Nothing was deleted. Ask the person to repeat the name of the monitor, letter for ' +
-        'letter, and pass it on in confirm_name.',
+      'Nothing was deleted. Ask the person to type the name of the monitor, and delete it again ' +
+        'with that name (confirm_name).',
     );
   if (repeated !== name)
     throw new ToolFault(
@@ -94,7 +94,7 @@ export async function tried(
   // see it.
   if (isRecord(input.config) && namesPrivate(input.config))
     throw new ToolFault(
-      'A trial never asks a private probe: leave config.probe out, give config.places as continent:Europe or Europe/Frankfurt, or try it in the web interface.',
+      'A trial never asks a private probe. Choose public locations, such as Europe/Frankfurt or continent:Europe (config.places, and no config.probe), or test it on its page.',
     );
   let heard = await ask(operation, input);
   // Whoever answers may do so before it is over.

@@ -49,9 +49,12 @@ export function ledgerBar(ledger: Ledger, times: Times): Html {
   const present = states.filter((state) =>
     ledger.stretches.some((stretch) => stretch.state === state),
   );
-  // A second within a month would be too thin to see.
-  const bar = ({ from: begin, to: end }: Stretch): string =>
-    `M${x(begin).toFixed(2)} 0h${Math.max(2, x(end) - x(begin)).toFixed(2)}v28h-${Math.max(2, x(end) - x(begin)).toFixed(2)}z`;
+  const bar = ({ from: begin, to: end, state }: Stretch): string => {
+    // A second within a month would be too thin to see.
+    const wide = Math.max(2, x(end) - x(begin)).toFixed(2);
+    const [top, high] = state === 'unknown' || state === 'paused' ? [12, 4] : [0, 28];
+    return `M${x(begin).toFixed(2)} ${top}h${wide}v${high}h-${wide}z`;
+  };
   const inOrder: readonly State[] = ['up', 'paused', 'unknown', 'maintenance', 'down'];
   return html`
     <svg

@@ -491,11 +491,12 @@ function bands(
     .map((each) => {
       const begin = Math.max(0, x(each.from));
       const long = Math.max(2, Math.min(width, x(each.to)) - begin);
+      const top = each.state === 'unknown' ? height - 4 : 0;
       const duration = durationText(Date.parse(each.to) - Date.parse(each.from));
       return html`
         <path
           class="band-${each.state}"
-          d="M${begin.toFixed(1)} 0h${long.toFixed(1)}v${height}h-${long.toFixed(1)}z"
+          d="M${begin.toFixed(1)} ${top}h${long.toFixed(1)}V${height}h-${long.toFixed(1)}z"
         >
           <title>
             ${each.window_name ?? bandWords[each.state]}, ${times.text(each.from, 'moment')},

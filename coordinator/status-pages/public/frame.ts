@@ -63,7 +63,7 @@ const heights: Readonly<Record<BarState, number>> = {
   down: 24,
   maintenance: 12,
   up: 18,
-  unknown: 18,
+  unknown: 2,
 };
 const barStates: readonly BarState[] = ['up', 'down', 'maintenance', 'unknown'];
 
@@ -76,7 +76,7 @@ export function bars(days: readonly PublicDay[], view: View): Html {
     .map(dayState)
     .map((state): BarState => (state === 'none' ? 'unknown' : state));
   const known = states.findIndex((state) => state !== 'unknown');
-  /** The days before its first data are a line, not bars. */
+  /** The days before its first data are not counted. */
   const before = known === -1 ? days.length : known;
   /** `3 Oct – 20 Oct: up`, `21 Oct: outage, 12 minutes`. */
   const said = ({ state, from, count }: Run): string => {
@@ -95,8 +95,7 @@ export function bars(days: readonly PublicDay[], view: View): Html {
       role="img"
       aria-label="${summary(states.slice(before), view)}"
     >
-      ${before > 0 && html`<path class="before" d="M0 23.5H${before}"></path>`}
-      ${runsOf(states, before).map(
+      ${runsOf(states).map(
         (run) =>
           html`
             <path class="f-${run.state}" d="${shapeOf(run)}">${
@@ -117,14 +116,10 @@ function summary(states: readonly BarState[], { words }: View): string {
   return `${words.barsOf(states.length)}: ${counted.map(([state, count]) => words.dayCounts[state](count)).join(', ')}`;
 }
 
-/**
- * Adjacent days of one state, from the day `first` on. Otherwise ninety bars for fifty services
- * would fill a page.
- */
-function runsOf(states: readonly BarState[], first: number): readonly Run[] {
+/** Adjacent days of one state. Otherwise ninety bars for fifty services would fill a page. */
+function runsOf(states: readonly BarState[]): readonly Run[] {
   const runs: Run[] = [];
   for (const [at, state] of states.entries()) {
-    if (at < first) continue;
     const last = runs.at(-1);
     if (last?.state === state) runs[runs.length - 1] = { ...last, count: last.count + 1 };
     else runs.push({ state, from: at, count: 1 });
@@ -132,11 +127,9 @@ function runsOf(states: readonly BarState[], first: number): readonly Run[] {
   return runs;
 }
 
-/** One shape, which the style cuts into bars; days without data are hollow, each by itself. */
+/** One shape, which the style cuts into bars. */
 function shapeOf({ state, from, count }: Run): string {
-  return state === 'unknown'
-    ? `M${from}.1 23.5${'v-17h.52v17h-.52zm1 0'.repeat(count)}`
-    : `M${from} ${24 - heights[state]}h${count}v${heights[state]}H${from}z`;
+  return `M${from} ${24 - heights[state]}h${count}v${heights[state]}H${from}z`;
 }
 
 /** What the bars mean, once for all of them. */
@@ -150,14 +143,7 @@ export function legend({ words, page, formats }: View, first: number | undefined
             ${' '}
             <span class="key">
               <svg class="key-bar" viewBox="0 0 6 24" aria-hidden="true">
-                <path
-                  class="f-${state}"
-                  d="${
-                    state === 'unknown'
-                      ? 'M.5 6.5h5v17h-5z'
-                      : `M0 ${24 - heights[state]}h6v${heights[state]}H0z`
-                  }"
-                />
+                <path class="f-${state}" d="${shapeOf({ state, from: 0, count: 6 })}" />
               </svg>
               ${words.legend[state]}
             </span>

@@ -19,6 +19,7 @@ import { type Body, bodyOf } from './sending.ts';
 import {
   byCause,
   dayState,
+  daysTogether,
   monitorsOf,
   type PublicIncident,
   type PublicMaintenance,
@@ -251,15 +252,35 @@ function sections(view: View): Html[] {
   }
   return parts
     .filter(({ monitors }) => monitors.length > 0)
-    .map(
-      ({ name, monitors }) =>
-        html`
-          <section class="card">
-            ${name !== null && html`<h2>${name}</h2>`}
-            <ul class="services">${monitors.map((each) => service(each, view))}</ul>
-          </section>
-        `,
-    );
+    .map(({ name, monitors }) => {
+      const services = html`
+        <ul class="services">${monitors.map((each) => service(each, view))}</ul>
+      `;
+      return name === null
+        ? html`<section class="card">${services}</section>`
+        : group(name, monitors, services, view);
+    });
+}
+
+/** A page with more services folds the groups that are up. */
+const mostUnfolded = 12;
+
+/** A group; while it is folded, its bars stand for those of its services. */
+function group(name: string, monitors: readonly PublicMonitor[], services: Html, view: View): Html {
+  const { page, words } = view;
+  const { is } = verdictOf({ ...page, rows: monitors });
+  const state = is === 'empty' ? 'pending' : is;
+  const isOpen = state !== 'up' || monitorsOf(page).length <= mostUnfolded;
+  return html`
+    <details class="card group"${isOpen && html` open`}>
+      <summary class="line">
+        <h2>${name}</h2>
+        ${stateMark(state, words.states[state])}
+        ${!view.isPreview && bars(daysTogether(monitors), view)}
+      </summary>
+      ${services}
+    </details>
+  `;
 }
 
 function service(monitor: PublicMonitor, view: View): Html {

@@ -159,6 +159,25 @@ export function dayState({ up, down, maintenance, unknown }: PublicDay): DayStat
   return unknown === limit ? 'unknown' : maintenance === limit ? 'maintenance' : 'up';
 }
 
+/** The days of several as one: it was down where any was, for as long as the longest. */
+export function daysTogether(
+  monitors: readonly Pick<PublicMonitor, 'days'>[],
+): readonly PublicDay[] {
+  const [first, ...others] = monitors.map(({ days }) => days);
+  return (first ?? []).map((day, at) =>
+    others.reduce<PublicDay>((sum, days) => {
+      const { up = 0, down = 0, maintenance = 0, unknown = 0 } = days[at] ?? {};
+      return {
+        from: sum.from,
+        up: sum.up + up,
+        down: Math.max(sum.down, down),
+        maintenance: sum.maintenance + maintenance,
+        unknown: sum.unknown + unknown,
+      };
+    }, day),
+  );
+}
+
 export function monitorsOf(page: Pick<PublicPage, 'rows'>): readonly PublicMonitor[] {
   return page.rows.filter((row): row is PublicMonitor => row.kind === 'monitor');
 }

@@ -10,11 +10,13 @@ import {
 import {
   chips,
   countText,
+  fold,
   heading,
   linkButton,
   moreLink,
   msText,
   notice,
+  rowAct,
 } from '../../web/elements.ts';
 import { attempt, type FormState, formSummary, freshForm, textField } from '../../web/forms.ts';
 import { type Html, html, icon, type Part, query } from '../../web/html.ts';
@@ -149,7 +151,7 @@ function settings(webhook: Webhook, { times }: MembersRequest): Html {
     `;
   const { url, event_types, last_delivered_at, created_at } = webhook;
   return html`
-    <dl class="card columns">
+    <dl class="card columns uses">
       ${row('URL', url)}
       ${row('Events', event_types.length > 1 ? event_types.join(', ') : eventsText(webhook))}
       ${row('Last delivered', last_delivered_at === null ? '–' : times.ago(last_delivered_at))}
@@ -216,15 +218,14 @@ function rowOf(request: MembersRequest, webhook: Webhook, delivery: Delivery) {
     `,
     Attempts: number(attempts),
     Response: answerOf(delivery),
-    ...(maySend(request) && {
-      Resend: acts(html`
+    ...(maySend(request) &&
+      webhook.enabled && {
+        Resend: acts(html`
         <form method="post" action="/webhooks/${webhook.id}/deliveries/${id}/resend">
-          <button class="button"${!webhook.enabled && html` disabled`}>
-            Resend<span class="unseen"> ${event} ${event_id}</span>
-          </button>
+          ${rowAct({ symbol: 'again', words: 'Resend', of: `${event} ${event_id}` })}
         </form>
       `),
-    }),
+      }),
   };
 }
 
@@ -253,24 +254,27 @@ function replayForm(request: MembersRequest, { id, enabled }: Webhook, state: Fo
     maySend(request) &&
     enabled &&
     html`
-    <section class="card">
-      <h2>Replay</h2>
-      <p class="soft">
-        Resends all events since a time. IDs stay the same. Events are kept for 90 days.
-      </p>
-      <form class="fields" method="post" action="/webhooks/${id}/replay">
-        ${textField({
-          name: 'since',
-          label: 'Since',
-          type: 'datetime-local',
-          required: true,
-          help: `Time zone: ${request.caller.organisation.time_zone}`,
-          state,
+      <div class="folds">
+        ${fold({
+          title: 'Replay',
+          says: 'Resend all events since a time',
+          isOpen: state.faults.size > 0,
+          body: html`
+            <p class="soft">IDs stay the same. Events are kept for 90 days.</p>
+            <form class="fields" method="post" action="/webhooks/${id}/replay">
+              ${textField({
+                name: 'since',
+                label: `Since (${request.caller.organisation.time_zone})`,
+                type: 'datetime-local',
+                required: true,
+                state,
+              })}
+              <button class="button">Replay</button>
+            </form>
+          `,
         })}
-        <button class="button">Replay</button>
-      </form>
-    </section>
-  `
+      </div>
+    `
   );
 }
 

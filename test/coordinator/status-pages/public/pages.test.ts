@@ -201,7 +201,7 @@ describe('pages', () => {
         '<path class="f-down" d="M3 0h1v24H3z"><title>27 Aug: outage, 1 minute</title></path>',
       );
       expect(text).toContain(
-        '<path class="f-unknown" d="M6.1 23.5v-17h.52v17h-.52zm1 0"><title>30 Aug: no data</title></path>',
+        '<path class="f-unknown" d="M6 22h1v2H6z"><title>30 Aug: no data</title></path>',
       );
       expect(text).toMatch(
         /One bar per day:.*up<\/span>.*outage<\/span>.*maintenance<\/span>.*no data<\/span>/,
@@ -223,12 +223,14 @@ describe('pages', () => {
       const young = barsOf(days);
       expect(young).toContain('aria-label="The last 2 days: up on 2 days"');
       expect([...young.matchAll(/ d="([^"]*)"/g)].map(([, d]) => d)).toEqual([
-        'M0 23.5H88',
+        'M0 22h88v2H0z',
         'M88 6h2v18H88z',
       ]);
       const unseen = barsOf(days.slice(0, 88));
       expect(unseen).toContain('aria-label="no data"');
-      expect(unseen).not.toContain('f-unknown');
+      expect([...unseen.matchAll(/class="(f-\w+)"/g)].map(([, name]) => name)).toEqual([
+        'f-unknown',
+      ]);
     });
 
     test('says once what one outage or one report is about, with its posts', () => {
@@ -259,7 +261,9 @@ describe('pages', () => {
       const text = mainPage(publicView(publicPage({ rows })), style);
       expect(
         [
-          ...text.matchAll(/<section class="card">(?:<h2>([^<]*)<\/h2>)?<ul class="services">/g),
+          ...text.matchAll(
+            /<(?:section class="card"|details class="card group" open)>(?:<summary class="line"><h2>([^<]*)<\/h2>.*?<\/summary>)?<ul class="services">/g,
+          ),
         ].map(([, name]) => name),
       ).toEqual(['Shop', undefined]);
     });
