@@ -48,7 +48,7 @@ export const tokensPage = forMembers.get('/tokens', async (request) => {
             Programs get every event by <a href="/webhooks">webhooks</a>.${' '}
             ${request.may(listPingKeys) && html`Jobs can ping with <a href="/ping-keys">ping keys</a>.`}
           `,
-          actions: linkButton('/tokens/new', 'New token', { main: true, symbol: 'add' }),
+          actions: items.length > 0 && add,
         })}
         <section class="stack">
           <div><h2>API tokens</h2><p class="soft">${below}</p></div>
@@ -57,7 +57,7 @@ export const tokensPage = forMembers.get('/tokens', async (request) => {
               ? nothing(
                   'tokens',
                   'A token lets a program act as you: the command line, a script, a deployment.',
-                  linkButton('/tokens/new', 'New token'),
+                  add,
                 )
               : html`
               ${stepTable(items.map((each) => rowOf(each, request)))}
@@ -126,6 +126,8 @@ function endOf({ expires_at, over }: Token, { times }: MembersRequest): Part {
 }
 
 const trail = [{ href: '/tokens', name: 'API & assistants' }];
+
+const add = linkButton('/tokens/new', 'New token', { main: true, symbol: 'add' });
 
 const day = 86_400_000;
 const lives = [

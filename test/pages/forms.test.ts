@@ -32,6 +32,7 @@ describeInBrowser('forms', (browser) => {
   describe('the editor of a status page', () => {
     const changed = async ({ page }: Tab): Promise<void> => {
       await page.getByLabel('Public name of Checkout', { exact: true }).fill('The till');
+      await page.getByText('Appearance', { exact: true }).click();
       await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Harbour');
     };
     const frame = ({ page }: Tab) => page.frameLocator('#preview iframe');
@@ -43,6 +44,7 @@ describeInBrowser('forms', (browser) => {
       await tab.page.getByRole('textbox', { name: 'Name', exact: true }).blur();
       await frame(tab).getByText('The till is down').waitFor();
       await frame(tab).getByRole('heading', { name: 'Harbour' }).waitFor();
+      await tab.page.getByText('Add services', { exact: true }).click();
       await tab.page.getByRole('searchbox', { name: 'Search' }).fill('nightly');
       await tab.page.getByRole('searchbox', { name: 'Search' }).blur();
       await tab.page.getByRole('checkbox', { name: /Nightly backup/ }).check();

@@ -106,7 +106,9 @@ const inviteProbe = async ({ page }: Tab): Promise<void> => {
 };
 
 /** A colour that nobody could read. */
-const chooseYellow = async ({ page }: Tab): Promise<void> => {
+const chooseYellow = async (tab: Tab): Promise<void> => {
+  await openFolds(tab);
+  const { page } = tab;
   await page.getByLabel('Accent colour').fill('#ffcc00');
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.locator('main [role="alert"]').waitFor();

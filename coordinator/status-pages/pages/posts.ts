@@ -231,8 +231,9 @@ function line({ mark, title, when, last, href, about }: Line, times: Times): Htm
   return html`
   <li class="section-head">
     <div>
-      <p>${mark} ${title}</p>
-      <p class="soft">${when}${last === undefined && ' · no posts'}</p>
+      <p>
+        ${mark} ${title} <span class="soft">${when}${last === undefined && ' · no posts'}</span>
+      </p>
       ${last !== undefined && postLine(last, times)}
     </div>
     ${
