@@ -11,6 +11,7 @@ import type * as organisationsApi from '../shared/api/organisations.ts';
 import type * as pingKeysApi from '../shared/api/ping-keys.ts';
 import type * as placesApi from '../shared/api/places.ts';
 import type * as probesApi from '../shared/api/probes.ts';
+import type * as uptimeApi from '../shared/api/reports.ts';
 import type * as resultsApi from '../shared/api/results.ts';
 import type * as reportsApi from '../shared/api/status-page-reports.ts';
 import type * as statusPagesApi from '../shared/api/status-pages.ts';
@@ -65,6 +66,7 @@ import * as probes from './probes/operations.ts';
 import * as places from './probes/place-operations.ts';
 import type * as registrationsContract from './registrations/contract.ts';
 import * as registrations from './registrations/operations.ts';
+import * as uptime from './reports/operations.ts';
 import type * as searchContract from './search/contract.ts';
 import * as search from './search/operations.ts';
 import type * as statusPagesContract from './status-pages/contract.ts';
@@ -99,6 +101,7 @@ export const handlers: Handlers = handlersOf([
   }),
   ...bindAll<typeof incidentsApi & typeof incidentsContract>(incidents),
   ...bindAll<typeof causesApi>(causes),
+  ...bindAll<typeof uptimeApi>(uptime),
   ...bindAll<typeof eventsApi>(events),
   ...bindAll<typeof importsContract>(imports),
   ...bindAll<typeof webhooksApi>(webhooks),

@@ -37,6 +37,7 @@ import * as security from './people/pages/security.ts';
 import * as signIn from './people/pages/sign-in.ts';
 import * as signUp from './people/pages/sign-up.ts';
 import * as probes from './probes/pages.ts';
+import * as uptimeReports from './reports/pages.ts';
 import * as search from './search/page.ts';
 import * as statusPage from './status-pages/pages/editor.ts';
 import * as statusPages from './status-pages/pages/list.ts';
@@ -71,6 +72,7 @@ const files: readonly (readonly object[])[] = [
   [certificates],
   [incidents, incident, sharedIncident],
   [windows, window, windowForm],
+  [uptimeReports],
   [channels, channel, channelForm, browser, alertLinks],
   [statusPages, statusPage, posts, reports, subscribers],
   [probes, probeInvitations],

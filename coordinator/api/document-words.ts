@@ -247,6 +247,7 @@ export const tags = [
     description: 'One check now, from every continent, that leaves nothing behind.',
   },
   { name: 'Incidents', description: 'Outages, from detection to resolution.' },
+  { name: 'Reports', description: 'Uptime, downtime, incidents and response times of a period.' },
   { name: 'Incident evidence', description: 'What each probe saw during an outage.' },
   { name: 'Events', description: 'A feed of changes for programs.' },
   { name: 'Webhooks', description: 'The same events, sent to your programs as they come.' },

@@ -1,3 +1,4 @@
+import { csvType } from '../../shared/api/csv.ts';
 import type { JsonSchema, NamedSchema, Shape } from '../../shared/api/fields.ts';
 import { restOperations } from '../../shared/api/index.ts';
 import {
@@ -366,6 +367,7 @@ function successOf(operation: RestOperation): Readonly<Record<string, Response>>
       schema: operation.response.schema,
       example: operation.response.documented.example,
     },
+    ...(operation.csv !== undefined && { [csvType]: { schema: { type: 'string' } } }),
   };
   return {
     [operation.success]: {

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { csvOf, csvType } from '../../shared/api/csv.ts';
 import { restOperations } from '../../shared/api/index.ts';
 import type { OutputOf, RestOperation } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
@@ -363,7 +364,11 @@ async function carry<Caller extends TokenCaller>(
   reply.code(answered.status ?? operation.success);
   const place = reply.statusCode === 201 ? placeOf(operation, answered.body) : undefined;
   if (place !== undefined) reply.header('location', place);
-  return operation.success === 204
-    ? reply.send()
-    : reply.type(json).send(JSON.stringify(answered.body));
+  if (operation.success === 204) return reply.send();
+  const csv = request.headers.accept?.includes(csvType)
+    ? csvOf(operation, answered.body)
+    : undefined;
+  return csv === undefined
+    ? reply.type(json).send(JSON.stringify(answered.body))
+    : reply.type(`${csvType}; charset=utf-8`).send(csv);
 }

@@ -239,6 +239,7 @@ function actionsOf({ id }: GroupDetail, { may }: MembersRequest): Html | null {
             symbol: 'maintenance',
           })
         }
+        ${menuLink(`/reports?group=${id}`, 'Report', { symbol: 'calendar' })}
         ${menuLink(`/groups/${id}/edit`, 'Rename', { symbol: 'edit' })}
         <hr>
         ${menuLink(`/groups/${id}/delete`, 'Delete', { symbol: 'delete', danger: true })}

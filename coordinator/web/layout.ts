@@ -86,6 +86,7 @@ export const entries: readonly Entry[] = [
     icon: 'maintenance',
     key: 'w',
   },
+  { place: 'reports', href: '/reports', name: 'Reports', icon: 'calendar', key: 'r' },
   { place: 'groups', href: '/groups', name: 'Groups', icon: 'groups', key: 'g' },
   {
     place: 'status-pages',

@@ -16,6 +16,7 @@ const folders = [
   'monitors',
   'incidents',
   'maintenance',
+  'reports',
   'groups',
   'status-pages',
   'probes',
@@ -161,6 +162,7 @@ export type Section =
   | 'monitors'
   | 'incidents'
   | 'maintenance'
+  | 'reports'
   | 'groups'
   | 'status-pages'
   | 'alerts'

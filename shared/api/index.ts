@@ -62,6 +62,7 @@ import {
   listProbes,
   revokeProbeInvitation,
 } from './probes.ts';
+import { getUptimeReport } from './reports.ts';
 import { getMonitorChecks, getMonitorPings, getMonitorResults } from './results.ts';
 import {
   addStatusPageReportUpdate,
@@ -123,6 +124,7 @@ export const operations = {
   getMonitorResults,
   getMonitorChecks,
   getMonitorLedger,
+  getUptimeReport,
   getMonitorPings,
   createTest,
   getTest,

@@ -160,6 +160,8 @@ export type RestOperation<
   readonly calls?: (body: unknown) => number;
   /** What the client's table of its items shows, in this order; the default is every member. */
   readonly columns?: readonly string[];
+  /** The member of its answer whose items are the lines of its CSV; without, it has none. */
+  readonly csv?: string;
 };
 
 export type InputOf<Op> = Op extends { readonly parse: (raw: RawInput) => Parsed<infer Input> }
@@ -193,7 +195,7 @@ export function isReadOnly({
 
 type RestDependencies = Pick<
   RestOperation,
-  'method' | 'path' | 'tag' | 'success' | 'otherSuccess' | 'takesMuch' | 'calls' | 'columns'
+  'method' | 'path' | 'tag' | 'success' | 'otherSuccess' | 'takesMuch' | 'calls' | 'columns' | 'csv'
 >;
 
 /** `success`: 200, and 204 without a response, where nothing else is said. */
@@ -471,4 +473,4 @@ export function nullableString(description: string, more: JsonSchema = {}) {
 export const apiVersion = '1.1.9';
 
 /** Counts our additions to that version: one more with every change of the document. */
-export const apiRevision = 78;
+export const apiRevision = 79;

@@ -451,7 +451,7 @@ function textOrNull(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-function records(value: unknown): Item[] {
+export function records(value: unknown): Item[] {
   return Array.isArray(value) ? value.filter(isRecord) : [];
 }
 

@@ -10,6 +10,7 @@ import {
   identity,
   ledger,
   listed,
+  records,
   responseTimes,
   whole,
   withLength,
@@ -87,6 +88,25 @@ const rows = {
       'window behind it.',
     run: async (around, given, tool) => {
       const { texts } = await ledger(around, given, tool);
+      return { texts };
+    },
+  },
+  uptime_report: {
+    operation: operations.getUptimeReport,
+    title: 'Report of uptime',
+    about:
+      'Use it for a month, quarter, year, week or window of all monitors, or of a monitor, group, ' +
+      'tag or status page: uptime, downtime, incidents and response times. Say how maintenance ' +
+      'and unknown time are counted.',
+    run: async ({ ask }, given, { operation }) => {
+      const { monitors, incidents, worst, ...body } = await ask(operation, given);
+      const all = records(monitors);
+      const { texts } = answerAsJson({
+        ...body,
+        monitors: all.length,
+        worst: all.filter(({ monitor }) => Array.isArray(worst) && worst.includes(monitor)),
+        incidents: records(incidents).slice(0, wholeEvidence.items),
+      });
       return { texts };
     },
   },

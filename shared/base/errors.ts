@@ -149,6 +149,12 @@ export const refusalCodes = {
   ],
   order_invalid: ['invalid', 'The rows must be those of the page, each once.'],
   report_invalid: ['invalid', 'The report starts in the future, or ends before it starts.'],
+  period_invalid: [
+    'invalid',
+    'The period cannot be read, is empty, has not begun, or is longer than 366 days.',
+  ],
+  promise_invalid: ['invalid', 'A promise is a percentage above 0 and up to 100.'],
+  report_too_large: ['invalid', 'The report would be of more than 1,000 monitors; name a part.'],
   post_invalid: ['invalid', 'The text is empty or too long.'],
   not_a_heartbeat: ['invalid', 'The monitor is not a heartbeat; only heartbeats have pings.'],
   nothing_to_undo: ['invalid'],

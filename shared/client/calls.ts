@@ -17,6 +17,7 @@ export const everywhere = [
     placeholder: '10m',
   }),
   flag('json', 'one JSON document as the API gives it (the default when piped)', alone),
+  flag('csv', 'a report as CSV', alone),
   flag('all', 'walk all pages of a list into one document', alone),
   flag('yes', 'delete a monitor or a probe without asking; needed where no one can answer', alone),
   flag('no-color', 'no colours (NO_COLOR does the same)', { ...alone, key: 'no-colour' }),

@@ -15,6 +15,7 @@ type CommandSource = {
   readonly summary: string;
   readonly description?: string | undefined;
   readonly columns?: readonly string[] | undefined;
+  readonly csv?: string | undefined;
   readonly params: readonly string[];
   readonly query: Readonly<Record<string, FlagSource>>;
   readonly body: Readonly<Record<string, FlagSource>>;
@@ -185,6 +186,7 @@ export const commands: readonly Command[] = restOperations
       summary: operation.summary,
       description: operation.description,
       columns: operation.columns,
+      csv: operation.csv,
       params: Object.keys(operation.params),
       query: sources(operation.query),
       body: sources(operation.body?.shape),

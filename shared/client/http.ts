@@ -1,4 +1,5 @@
 import http from 'node:http';
+import { csvType } from '../api/csv.ts';
 import { codeOf } from '../base/errors.ts';
 import { isRecord, memberOf } from '../base/json.ts';
 import { version } from '../base/process.ts';
@@ -26,6 +27,8 @@ export type Call = {
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: unknown;
+  /** The answer as this text instead of JSON. */
+  readonly accept?: string;
 };
 
 export type ApiAnswer = { readonly status: number; readonly body: unknown };
@@ -91,7 +94,7 @@ export function createHttpClient(options: {
     ((seconds: number) => new Promise<void>((resolve) => setTimeout(resolve, seconds * 1000)));
 
   const send = async (
-    { method, path, query, body }: Call,
+    { method, path, query, body, accept = 'application/json' }: Call,
     key: string | undefined,
   ): Promise<{ response: Response; parsed: unknown }> => {
     const search = query && Object.keys(query).length > 0 ? `?${new URLSearchParams(query)}` : '';
@@ -100,7 +103,7 @@ export function createHttpClient(options: {
         method,
         headers: {
           authorization: `Bearer ${settings.token}`,
-          accept: 'application/json',
+          accept,
           'user-agent': userAgent,
           ...(body !== undefined && { 'content-type': 'application/json' }),
           ...(key !== undefined && { 'idempotency-key': key }),
@@ -117,6 +120,8 @@ export function createHttpClient(options: {
       }
       const raw = await readBody(response);
       if (raw === '') return { response, parsed: null };
+      if (response.headers.get('content-type')?.startsWith(csvType))
+        return { response, parsed: raw };
       try {
         return { response, parsed: JSON.parse(raw) };
       } catch {

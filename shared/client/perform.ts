@@ -1,3 +1,4 @@
+import { csvType } from '../api/csv.ts';
 import { commandName, UsageFault } from '../base/env.ts';
 import { isRecord, memberOf } from '../base/json.ts';
 import { type Given, inputOf, type Line, valuesOf } from './arguments.ts';
@@ -87,6 +88,8 @@ export async function perform(
   const early = callOf(command, given, values);
   const isOfMany = command.operation.id === 'batchMonitors';
   if (isOfMany) partsOf(early.body);
+  if (options.csv && !command.operation.csv)
+    throw new UsageFault(`${commandName(command)} has no CSV.`);
   if (options.all && !command.paged)
     throw new UsageFault(`${commandName(command)} is not a list: --all has no meaning there.`);
   if (options.all && early.query?.cursor !== undefined)
@@ -114,9 +117,15 @@ export async function perform(
     const complete = call.amendments
       ? amendedCall(call, (await client.call({ method: 'GET', path: call.path })).body)
       : call;
-    answer = options.all ? await client.callAllPages(call, progress) : await client.call(complete);
+    answer = options.all
+      ? await client.callAllPages(call, progress)
+      : await client.call(options.csv ? { ...complete, accept: csvType } : complete);
   } finally {
     if (progress) world.err(clearLine);
+  }
+  if (options.csv) {
+    world.out(String(answer.body));
+    return exits.done;
   }
   printAnswer(answer.body, options, world, paint, command.operation.columns);
   printMore(answer.body, call, options, world);
@@ -128,15 +137,17 @@ export async function perform(
 /** What the flags of every command wish for. */
 type Options = {
   readonly json: boolean;
+  readonly csv: boolean;
   readonly all: boolean;
   readonly yes: boolean;
   readonly fields: Fields | undefined;
 };
 
 function optionsOf(values: readonly Given[]): Options {
-  const { json, all, yes, fields } = inputOf(values);
+  const { json, csv, all, yes, fields } = inputOf(values);
   return {
     json: json === true,
+    csv: csv === true,
     all: all === true,
     yes: yes === true,
     fields: typeof fields === 'string' ? fieldsOf(fields) : undefined,

@@ -267,6 +267,7 @@ export const pageLooks: readonly PageLook[] = [
     path: ({ windows }) => `/maintenance/${windows.certificates}/delete`,
     as: 'owner',
   },
+  { name: 'reports', path: '/reports?period=2026', as: 'owner' },
   { name: 'groups', path: '/groups', as: 'owner' },
   { name: 'groups-of-a-viewer', path: '/groups', as: 'viewer' },
   { name: 'group', path: ({ groupOf }) => `/groups/${groupOf('Platform')}`, as: 'owner' },

@@ -249,6 +249,9 @@ async function answer(request: MembersRequest): Promise<PageAnswer> {
           </div>
           <div class="card">${ledgerBar(ledger, times)}${ledgerSum(ledger)}</div>
           ${ledgerTable(ledger, times)}
+          <p class="actions">
+            ${linkButton(`/reports?monitor=${monitor.id}`, 'Report', { symbol: 'calendar' })}
+          </p>
         </section>
         <section>
           <div class="section-head"><h2>Incidents in ${daysText(days)}</h2></div>

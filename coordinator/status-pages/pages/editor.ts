@@ -92,6 +92,7 @@ function editorPage(editing: Editing, document: string): PageAnswer {
               request.may(listStatusPageSubscribers) &&
               linkButton(`/status-pages/${page.id}/subscribers`, `Subscribers: ${page.subscribers}`)
             }
+            ${linkButton(`/reports?status_page=${page.id}`, 'Report', { symbol: 'calendar' })}
             ${page.enabled && linkButton(`/status/${page.slug}`, 'View page', { symbol: 'see' })}
             ${
               request.may(deleteStatusPage) &&

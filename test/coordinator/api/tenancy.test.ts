@@ -88,6 +88,7 @@ const bodies: { readonly [Id in OperationId]?: (of: Things) => object } = {
 
 /** What must be asked of an operation that has no body. */
 const queries: { readonly [Id in OperationId]?: (of: Things) => string } = {
+  getUptimeReport: ({ monitor }) => `?monitor=${monitor}`,
   previewMaintenanceWindow: ({ window }) =>
     `?starts_at=2099-02-01&ends_at=2099-02-02&window=${window}`,
 };

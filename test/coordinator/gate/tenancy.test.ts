@@ -343,6 +343,7 @@ const namesNothing = [
   'search',
   'getMonitorChoices',
   'listCauses',
+  'getUptimeReport',
   'listChannels',
   'listChannelKinds',
   'getChannelChoices',

@@ -92,6 +92,8 @@ const expected: Readonly<Record<string, string>> = {
   'GET /maintenance/:window_id/delete': writersOfOurs,
   // The first who may deletes it; after that there is none.
   'POST /maintenance/:window_id/delete': 'in 403 404 403 ok 404 404',
+  'GET /reports': members,
+  'GET /reports.csv': members,
   'GET /groups': members,
   'POST /groups': writers,
   'GET /groups/:group_id': ofOurs,

@@ -37,6 +37,7 @@ describe('The table of operations', () => {
       'getMonitorResults',
       'getMonitorChecks',
       'getMonitorLedger',
+      'getUptimeReport',
       'getMonitorPings',
       'createTest',
       'getTest',

@@ -54,6 +54,7 @@ test('every promised command exists, and no other', () => {
       'messages list',
       'audit list',
       'causes get',
+      'reports uptime',
       'causes list',
       ...['show-mute', 'mute', 'unmute'].map((verb) => `alerts ${verb}`),
       ...['list', 'get', 'create', 'update', 'delete', 'preview', 'start-now', 'end-now'].map(

@@ -1,0 +1,241 @@
+import { csvOf, csvType } from '../../shared/api/csv.ts';
+import type { OutputOf } from '../../shared/api/operation.ts';
+import { getUptimeReport, reportQuery } from '../../shared/api/reports.ts';
+import { listStatusPages } from '../../shared/api/status-pages.ts';
+import { durationText } from '../../shared/base/time.ts';
+import { listFilters } from '../monitors/contract.ts';
+import { figure, heading, msText, percentFigure, percentText, stateMark } from '../web/elements.ts';
+import { hiddenField } from '../web/forms.ts';
+import { type Html, html, icon, type Part, query, safeUrl } from '../web/html.ts';
+import { forMembers, type MembersRequest, send, show } from '../web/page.ts';
+import { number, table } from '../web/tables.ts';
+import { type Times, timesIn } from '../web/times.ts';
+import { periodOn } from './period.ts';
+
+type Report = OutputOf<typeof getUptimeReport>;
+
+export const reports = forMembers.get('/reports', async (request) => {
+  const asked = askedOf(request);
+  const report = await request.ask(getUptimeReport, asked);
+  return show({
+    title: `${report.title}: report`,
+    place: 'reports',
+    main: html`
+      <div class="stack">
+        ${heading({
+          sentence: sentenceOf(report, timesIn(report.time_zone, request.now)),
+          below: belowOf(report, timesIn(report.time_zone, request.now)),
+          actions: html`
+            <a
+              class="button"
+              href="${safeUrl(`/reports.csv${query(asked)}`)}"
+              download
+              data-no-prefetch
+            >
+              ${icon('downwards')}Download as CSV
+            </a>
+          `,
+        })}
+        ${await filterForm(request, asked)}
+        ${sheet(report, timesIn(report.time_zone, request.now), true)}
+      </div>
+    `,
+  });
+});
+
+export const reportFile = forMembers.get('/reports.csv', async (request) => {
+  const report = await request.ask(getUptimeReport, askedOf(request));
+  return send({
+    type: `${csvType}; charset=utf-8`,
+    body: csvOf(getUptimeReport, report) ?? '',
+    headers: {
+      'content-disposition': `attachment; filename="uptime-${report.period ?? report.from.slice(0, 10)}.csv"`,
+      'cache-control': 'no-store',
+    },
+  });
+});
+
+/** What the operation takes, as far as the address has it. */
+function askedOf({ query: given }: MembersRequest): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.keys(reportQuery).flatMap((name) => (given[name] ? [[name, given[name]]] : [])),
+  );
+}
+
+type Option = readonly [value: string, label: string];
+
+async function filterForm(
+  { ask, now, caller }: MembersRequest,
+  asked: Readonly<Record<string, string>>,
+): Promise<Html> {
+  const zone = caller.organisation.time_zone;
+  const [{ items }, pages] = await Promise.all([
+    ask(listFilters, {}),
+    ask(listStatusPages, { limit: 200 }),
+  ]);
+  const facet = (of: string): Option[] =>
+    items.flatMap(({ facet: each, value, name }) => (each === of ? [[value, name]] : []));
+  const before = (unit: 'month' | 'quarter' | 'year', count: number): Option[] =>
+    Array.from({ length: count }, (_, nth) => {
+      const name = periodOn(unit, nth, zone, now);
+      return [name, periodWords(name)];
+    });
+  const select = (
+    name: string,
+    label: string,
+    all: string,
+    choices: readonly Option[],
+  ): Html => html`
+    <label>
+      <span>${label}</span>
+      <select name="${name}">
+        <option value="">${all}</option>
+        ${choices.map(
+          ([value, words]) =>
+            html`<option value="${value}"${asked[name] === value && html` selected`}>${words}</option>`,
+        )}
+      </select>
+    </label>
+  `;
+  return html`
+    <form class="fields" action="/reports">
+      ${['monitor', 'time_zone'].map((name) => asked[name] && hiddenField(name, asked[name]))}
+      ${select('period', 'Period', 'Last month', [
+        ...before('month', 13),
+        ...before('quarter', 5),
+        ...before('year', 3),
+      ])}
+      ${select('group', 'Group', 'All groups', facet('group'))}
+      ${select('tag', 'Tag', 'All tags', facet('tag'))}
+      ${select(
+        'status_page',
+        'Status page',
+        'All',
+        pages.items.map(({ id, name }) => [id, name]),
+      )}
+      ${select('maintenance', 'Maintenance', 'Not counted', [['counts', 'Counted as checked']])}
+      ${select('unknown', 'Unknown time', 'Not counted', [
+        ['up', 'Counted as up'],
+        ['down', 'Counted as down'],
+      ])}
+      <label>
+        <span>Promised, in %</span>
+        <input name="promised" inputmode="decimal" maxlength="8" value="${asked.promised ?? ''}" />
+      </label>
+      <button class="button">Apply</button>
+    </form>
+  `;
+}
+
+const months = new Intl.DateTimeFormat('en-GB', {
+  month: 'long',
+  year: 'numeric',
+  timeZone: 'UTC',
+});
+
+/** `October 2026`, `Q3 2026`, `week 44 of 2026`. */
+function periodWords(name: string): string {
+  const [year = '', part = ''] = name.split('-');
+  if (part.startsWith('Q')) return `${part} ${year}`;
+  if (part.startsWith('W')) return `week ${Number(part.slice(1))} of ${year}`;
+  return part === '' ? year : months.format(Date.parse(`${name}-01T00:00:00Z`));
+}
+
+function sentenceOf({ title, period, from, to, total }: Report, times: Times): Part {
+  const when =
+    period === null
+      ? `${times.text(from, 'day')} to ${times.text(Date.parse(to) - 1, 'day')}`
+      : periodWords(period);
+  return `${title}, ${when}: ${total.percent === null ? 'no uptime measured' : `${percentText(total.percent)} up`}`;
+}
+
+function belowOf({ from, to, time_zone, maintenance, unknown }: Report, times: Times): Part {
+  const unknowns = { apart: 'not counted', up: 'counted as up', down: 'counted as down' } as const;
+  const counted = maintenance === 'apart' ? 'not counted' : 'counted as checked';
+  return html`
+    ${times.whole(from)} to ${times.whole(to)}, ${time_zone}. ${`Maintenance is ${counted}, unknown time ${unknowns[unknown]}, paused time not counted.`}
+  `;
+}
+
+/** The figures, the worst monitors, the incidents, and every monitor; `linked`: for a member. */
+function sheet(report: Report, times: Times, linked: boolean): Html {
+  const { total, promised, monitors, worst, incidents, left_out } = report;
+  const link = (href: string, words: string): Part =>
+    linked ? html`<a class="row-link" href="${safeUrl(href)}">${words}</a>` : words;
+  const lines = (some: Report['monitors'], caption: string): Html =>
+    table(
+      some.map((line) => ({
+        Monitor: link(`/monitors/${line.monitor}`, line.name),
+        ...cellsOf(line, promised),
+      })),
+      caption,
+    );
+  const bad = worst.flatMap((id) => monitors.filter(({ monitor }) => monitor === id));
+  return html`
+    <dl class="figures">
+      ${figure('Uptime', percentFigure(total.percent))}
+      ${promised !== null && figure(`Promised: ${promised} %`, keptMark(total))}
+      ${figure('Down', length(total.counted_down_seconds))}
+      ${figure('Incidents', total.incidents)}
+      ${figure('Maintenance', length(total.maintenance_seconds))}
+      ${figure('Unknown', length(total.unknown_seconds))}
+      ${total.response && figure('Response, p95', msText(total.response.p95_ms))}
+    </dl>
+    ${
+      monitors.length > 1 &&
+      bad.length > 0 &&
+      html`<section><h2>Most downtime</h2>${lines(bad, 'Monitors with the most downtime')}</section>`
+    }
+    <section>
+      <h2>Incidents</h2>
+      ${
+        incidents.length === 0
+          ? html`<p class="nothing card">No incidents in this time</p>`
+          : table(
+              incidents.map(({ incident, name, cause, started_at, resolved_at, down_seconds }) => ({
+                Monitor: link(`/incidents/${incident}`, name),
+                Cause: cause ?? 'Cause unknown',
+                Began: times.whole(started_at),
+                Ended: resolved_at === null ? 'ongoing' : times.whole(resolved_at),
+                Counted: number(length(down_seconds)),
+              })),
+              'Incidents, newest first',
+            )
+      }
+      ${left_out > 0 && html`<p class="soft">${left_out} older incidents are in the sums but not in this list.</p>`}
+    </section>
+    ${monitors.length > 0 && html`<section><h2>All monitors</h2>${lines(monitors, 'All monitors')}</section>`}
+  `;
+}
+
+/** Kept, with what may still be down, or missed, with what was down too long. */
+function keptMark({ kept, budget_left_seconds: left }: Report['total']): Part {
+  if (kept === null || left === null) return '–';
+  return stateMark(
+    kept ? 'up' : 'down',
+    `${kept ? 'kept' : 'missed'}, ${length(Math.abs(left))} ${kept ? 'left' : 'too long'}`,
+  );
+}
+
+function cellsOf(line: Report['total'], promised: number | null) {
+  const { percent, counted_down_seconds, maintenance_seconds, unknown_seconds } = line;
+  return {
+    Uptime: number(percentFigure(percent)),
+    ...(promised === null ? {} : { Promise: keptMark(line) }),
+    Down: number(length(counted_down_seconds)),
+    Incidents: number(line.incidents),
+    Maintenance: number(length(maintenance_seconds)),
+    Unknown: number(length(unknown_seconds)),
+    'p50 / p95 / p99': number(
+      line.response === null
+        ? '–'
+        : [line.response.p50_ms, line.response.p95_ms, line.response.p99_ms]
+            .map(msText)
+            .join(' / '),
+    ),
+  };
+}
+
+function length(seconds: number): string {
+  return seconds === 0 ? '0' : durationText(seconds * 1_000);
+}

@@ -1,0 +1,172 @@
+import {
+  array,
+  boolean,
+  dateTime,
+  integer,
+  literal,
+  maybe,
+  nullable,
+  number,
+  object,
+  optional,
+  string,
+  uuid,
+} from './fields.ts';
+import { moment, written } from './moment.ts';
+import { UptimeOut } from './monitors.ts';
+import { exampleIds, operation } from './operation.ts';
+
+const { percent, down_seconds, up_seconds, maintenance_seconds, unknown_seconds, paused_seconds } =
+  UptimeOut.shape;
+const ms = (share: string, example: number) =>
+  number({ meaning: `What ${share} of the passing checks did not exceed.`, example });
+
+const sums = {
+  percent,
+  up_seconds,
+  down_seconds,
+  maintenance_seconds,
+  unknown_seconds,
+  paused_seconds,
+  counted_up_seconds: number({
+    description: 'What `percent` counts as up, by `maintenance` and `unknown`.',
+    example: 1_560_085.8,
+  }),
+  counted_down_seconds: number({ meaning: 'What it counts as down.', example: 514.2 }),
+  kept: nullable(boolean({ example: true }), {
+    description: 'Whether the promise was kept so far; null without one, and where nothing counts.',
+  }),
+  budget_left_seconds: nullable(number({ example: 1_045.8 }), {
+    description:
+      'How much more may be down for the promise to be kept; negative where it is missed.',
+  }),
+  incidents: integer({}, { meaning: 'How many confirmed incidents are in it.', example: 2 }),
+  response: nullable(
+    object('ReportResponseOut', {
+      p50_ms: ms('half', 182),
+      p95_ms: ms('95 %', 341.5),
+      p99_ms: ms('99 %', 612),
+    }),
+    {
+      description:
+        'Of days that are over; null where none has a passing check, or monitors times days are more than 40,000.',
+    },
+  ),
+};
+
+const maintenance = literal(['apart', 'counts'], {
+  description:
+    '`apart`: time in maintenance is neither up nor down. `counts`: it is what the checks say, as if no window had been.',
+  example: 'apart',
+});
+const unknown = literal(['apart', 'up', 'down'], {
+  description:
+    'Time of which nothing is known: `apart` is neither up nor down, `up` counts for you, and `down` for your customer.',
+  example: 'apart',
+});
+const name = string({ example: 'Shop' });
+
+const UptimeReportOut = object('UptimeReportOut', {
+  title: string({ meaning: 'What it is of.', example: 'All monitors' }),
+  period: nullable(string({ meaning: 'The period by name.', example: '2026-10' })),
+  from: dateTime({ meaning: 'Where it begins.', example: '2026-09-30T22:00:00.000Z' }),
+  to: dateTime({
+    meaning: 'Where it ends; of a period that is not over, now.',
+    example: '2026-10-31T23:00:00.000Z',
+  }),
+  time_zone: string({ meaning: 'By whose clock.', example: 'Europe/Berlin' }),
+  maintenance,
+  unknown,
+  promised: nullable(number({ meaning: 'The promise, in percent.', example: 99.9 })),
+  total: object('ReportTotalOut', sums, { description: 'All monitors together.' }),
+  monitors: array(
+    object('ReportMonitorOut', { monitor: uuid({ example: exampleIds.monitor }), name, ...sums }),
+    { meaning: 'Each monitor, by name.' },
+  ),
+  worst: array(uuid({ example: exampleIds.monitor }), {
+    description: 'Up to ten monitors with the most time that counts as down, worst first.',
+  }),
+  incidents: array(
+    object('ReportIncidentOut', {
+      incident: uuid({ example: exampleIds.incident }),
+      monitor: uuid({ example: exampleIds.monitor }),
+      name,
+      cause: nullable(string({ example: 'Connection refused' })),
+      started_at: dateTime({ meaning: 'When it began.', example: '2026-10-18T04:03:35.000Z' }),
+      resolved_at: nullable(
+        dateTime({
+          meaning: 'When it was over; null while it lasts.',
+          example: '2026-10-18T04:12:09.000Z',
+        }),
+      ),
+      down_seconds: number({
+        description: 'Its part of `counted_down_seconds`.',
+        example: 514,
+      }),
+    }),
+    { meaning: 'Confirmed incidents that touch the period, newest first.' },
+  ),
+  left_out: integer(
+    {},
+    { description: 'How many older incidents are not listed; the sums count them.', example: 0 },
+  ),
+});
+
+const only = (what: string) => maybe(uuid(), { description: `Only ${what}.` });
+
+/** What a report is of, and what counts. */
+export const reportQuery = {
+  period: maybe(string({ minLength: 1 }), {
+    description:
+      'A year (`2026`), quarter (`2026-Q3`), month (`2026-10`) or ISO week (`2026-W44`), or `this-` or `last-` with `week`, `month`, `quarter` or `year`. Without it and `from`, the last month.',
+    limits: { maxLength: 12 },
+    example: '2026-10',
+  }),
+  from: maybe(moment(written), {
+    description: 'Instead of `period`; without an offset, local time.',
+  }),
+  to: maybe(moment(written), {
+    description: 'The end of `from`; not given, now. At most 366 days.',
+  }),
+  time_zone: maybe(string({ minLength: 1 }), {
+    description: 'By whose clock periods begin; not given, that of the organisation.',
+    limits: { maxLength: 100 },
+    example: 'Europe/Berlin',
+  }),
+  monitor: only('this monitor'),
+  group: only('monitors of this group'),
+  tag: maybe(string({ minLength: 1 }), {
+    description: 'Only monitors with this tag.',
+    limits: { maxLength: 50 },
+  }),
+  status_page: only('monitors on this status page, by their names there'),
+  maintenance: optional(maintenance, 'apart'),
+  unknown: optional(unknown, 'apart'),
+  promised: maybe(number(), {
+    description: 'The uptime that was promised, in percent, such as 99.9: was it kept?',
+    limits: { minimum: 0, maximum: 100 },
+    example: 99.9,
+  }),
+};
+
+export const getUptimeReport = operation({
+  id: 'getUptimeReport',
+  method: 'GET',
+  path: '/api/v1/reports/uptime',
+  tag: 'Reports',
+  access: 'read',
+  summary: 'Get a report of uptime, incidents and response times',
+  description: 'Its sums are those of the ledger, to the millisecond. Up to 1,000 monitors.',
+  query: reportQuery,
+  response: UptimeReportOut,
+  refusals: [
+    'period_invalid',
+    'promise_invalid',
+    'time_zone_invalid',
+    'report_too_large',
+    'monitor_not_found',
+    'group_not_found',
+    'status_page_not_found',
+  ],
+  csv: 'monitors',
+});
