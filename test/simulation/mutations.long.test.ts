@@ -15,7 +15,9 @@ describe('mutations of the code', () => {
     const program = join(import.meta.dirname, 'mutations', 'known.ts');
     // Nobody loads the same mutation again.
     const env = { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' };
-    const { status, stdout, stderr } = spawnSync(process.execPath, [program], {
+    // Node calls the stripping of types an experiment.
+    const quiet = '--disable-warning=ExperimentalWarning';
+    const { status, stdout, stderr } = spawnSync(process.execPath, [quiet, program], {
       encoding: 'utf8',
       env,
     });
