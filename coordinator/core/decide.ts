@@ -437,7 +437,7 @@ function sample(draft: Draft, incident: Incident): void {
       ...{ is: 'look', look: newId(), places: [place] },
       why: undecidedAlone ? 'confirming' : 'sample',
     });
-  const next_at = nextSample(draft.state.watched, sampling, now, {
+  const next_at = nextSample(draft.state.watched, sampling, draft.moment, {
     confirmed: incident.confirmed_at !== null,
     undecidedAlone,
   });

@@ -79,7 +79,7 @@ export function begun(
       asked_at: 0,
       sampling: {
         ...sampling,
-        next_at: nextSample(watched, sampling, now, {
+        next_at: nextSample(watched, sampling, draft.moment, {
           confirmed: from === null,
           undecidedAlone: lone,
         }),
@@ -286,7 +286,7 @@ export function confirm(
         sampling.next_at === null
           ? {
               ...again,
-              next_at: nextSample(draft.state.watched, again, now, {
+              next_at: nextSample(draft.state.watched, again, draft.moment, {
                 confirmed: true,
                 undecidedAlone: false,
               }),

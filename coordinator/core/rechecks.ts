@@ -6,6 +6,7 @@ import { ask, type Draft, progressLightly } from './draft.ts';
 import { isAside, vantageOf } from './places.ts';
 import type {
   Incident,
+  Moment,
   MonitorState,
   ObservingProbe,
   Progress,
@@ -152,11 +153,17 @@ const unconfirmedAtMost = 600_000;
  */
 const heartbeatStep = 30_000;
 
+/**
+ * An organisation with many open incidents gets no more samples a second than this. They are spread
+ * over all of its incidents, so that an outage of all costs little more than their turns.
+ */
+export const samplesPerSecond = 20;
+
 /** When the next sample is due after one at `now`; null: sampling has ended. */
 export function nextSample(
   watched: Watched,
   sampling: Progress['sampling'],
-  now: number,
+  { now, crowd = 0 }: Pick<Moment, 'now' | 'crowd'>,
   is: { readonly confirmed: boolean; readonly undecidedAlone: boolean },
 ): number | null {
   if (!samples(watched, is.confirmed, is.undecidedAlone)) return null;
@@ -164,7 +171,8 @@ export function nextSample(
   if (watched.kind === 'heartbeat') return now + distanceAfter(elapsed, heartbeatStep);
   if (!watched.sampled) return elapsed < closely ? now + samplingStep : null;
   if (!is.confirmed && elapsed >= unconfirmedAtMost) return null;
-  return now + distanceAfter(elapsed, watched.interval_ms);
+  const shared = is.undecidedAlone ? 0 : (crowd / samplesPerSecond) * 1_000;
+  return now + Math.max(shared, distanceAfter(elapsed, watched.interval_ms));
 }
 
 /**

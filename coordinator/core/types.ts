@@ -123,6 +123,8 @@ export type Moment = {
   readonly now: number;
   readonly network: Roster;
   readonly newId: () => string;
+  /** About how many incidents of the monitor's organisation are open. */
+  readonly crowd?: number;
 };
 
 /** The newest usable result of one probe. A failure's details are kept while it is the newest. */

@@ -1,4 +1,5 @@
 import { newId } from '../../shared/base/crypto.ts';
+import { partitionCount } from '../../shared/bus/subjects.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import type { Place } from '../../shared/checks/places.ts';
 import { decide } from '../core/decide.ts';
@@ -128,8 +129,10 @@ export function decideOn(batch: DecisionBatch, monitor: string, event: MonitorEv
   if (!entry) return;
   const made = buildState(batch, entry);
   if (!made.state) return;
-  const { now, network } = batch;
-  const { state, effects } = decide(made.state, event, { now, network, newId });
+  const { now, network, partition } = batch;
+  // Monitors are spread evenly over the partitions.
+  const crowd = partition.monitors.openOf(made.state.watched.organisation) * partitionCount;
+  const { state, effects } = decide(made.state, event, { now, network, newId, crowd });
   made.state = state;
   made.isMoved = true;
   if (event.is === 'edited' && event.changed) made.isChanged = true;

@@ -91,6 +91,8 @@ export type Monitors = {
    * others.
    */
   readonly unwellOf: (monitor: string) => MonitorState | undefined;
+  /** How many of this organisation's monitors have an open incident. */
+  readonly openOf: (organisation: string) => number;
   readonly keyOf: (monitor: string) => number | undefined;
   /** The version of its config that decisions use; undefined for an unknown monitor. */
   readonly versionOf: (monitor: string) => number | undefined;
@@ -218,6 +220,20 @@ export function createMonitors(): Monitors {
       return slot === undefined ? undefined : columns[name][slot];
     };
   const stateAt = (slot: number): MonitorState | undefined => full.get(slot) ?? routineAt(slot);
+  const open = new Map<string, number>();
+  const hold = (slot: number, state: MonitorState | undefined): void => {
+    const before = full.get(slot);
+    for (const [one, change] of [
+      [before, -1],
+      [state, 1],
+    ] as const)
+      if (one?.incident) {
+        const { organisation } = one.watched;
+        open.set(organisation, (open.get(organisation) ?? 0) + change);
+      }
+    if (state) full.set(slot, state);
+    else full.delete(slot);
+  };
   const idsOf = (isMeant: (slot: number) => boolean): string[] => {
     const found: string[] = [];
     for (const [monitor, slot] of slots) if (isMeant(slot)) found.push(monitor);
@@ -279,6 +295,7 @@ export function createMonitors(): Monitors {
       const slot = slots.get(monitor);
       return slot === undefined ? undefined : full.get(slot);
     },
+    openOf: (organisation) => open.get(organisation) ?? 0,
     keyOf: column('key'),
     versionOf: column('version'),
     targetOf: (monitor) => column('target')(monitor) ?? 0,
@@ -289,16 +306,15 @@ export function createMonitors(): Monitors {
       columns.target[slot] = target;
       columns.changedAt[slot] = changedAt;
       columns.due[slot] = due;
-      if (isRoutineState(state)) {
-        full.delete(slot);
-        keepRoutine(slot, state);
-      } else full.set(slot, state);
+      const isRoutine = isRoutineState(state);
+      hold(slot, isRoutine ? undefined : state);
+      if (isRoutine) keepRoutine(slot, state);
     },
     remove: (monitor) => {
       const slot = slots.get(monitor);
       if (slot === undefined) return;
       slots.delete(monitor);
-      full.delete(slot);
+      hold(slot, undefined);
       ids[slot] = undefined;
       terms[slot] = undefined;
       gaps[slot] = undefined;

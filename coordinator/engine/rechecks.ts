@@ -24,6 +24,7 @@ import {
   mayAsk,
   type Purse,
   type RecheckBudget,
+  samplesPerSecond,
   spend,
   unusedBudget,
 } from '../core/rechecks.ts';
@@ -66,11 +67,7 @@ const fullAfterMs = 60_000;
 const allowed = {
   all: { perSecond: 200, burst: 1_000 },
   probe: { perSecond: 50, burst: 200 },
-  /**
-   * Up to a hundred of its monitors are sampled as often as can be. Of more, each is sampled less
-   * often, so that an outage of all costs no more than the turns of all.
-   */
-  organisation: { perSecond: 20, burst: 100 },
+  organisation: { perSecond: samplesPerSecond, burst: 100 },
 };
 
 type Dependencies = {

@@ -198,14 +198,16 @@ describe('sampling', () => {
   const distance = (
     elapsed: number,
     watched: Partial<Watched>,
-    is: { confirmed?: boolean; undecidedAlone?: boolean } = {},
+    { crowd = 0, ...is }: { confirmed?: boolean; undecidedAlone?: boolean; crowd?: number } = {},
   ): number | null => {
     const sampling = { since: now - elapsed, next_at: null, turn: 0 };
-    const next = nextSample(story(['Europe'], watched).state().watched, sampling, now, {
-      confirmed: false,
-      undecidedAlone: false,
-      ...is,
-    });
+    const state = story(['Europe'], watched).state();
+    const next = nextSample(
+      state.watched,
+      sampling,
+      { now, crowd },
+      { confirmed: false, undecidedAlone: false, ...is },
+    );
     return next === null ? null : next - now;
   };
 
@@ -224,6 +226,14 @@ describe('sampling', () => {
       expect(distance(elapsed, { interval_ms: 100_000 })).toBe(expected);
       expect(distance(elapsed, { interval_ms: 15_000 })).toBe(Math.min(expected, 15_000));
       expect(distance(elapsed, { interval_ms: 1_000 })).toBe(5_000);
+    });
+
+    test('waits while an organisation has so many open incidents that they share its budget', () => {
+      const confirmed = { confirmed: true };
+      expect(distance(0, {}, { ...confirmed, crowd: 100 })).toBe(5_000);
+      expect(distance(0, {}, { ...confirmed, crowd: 200 })).toBe(10_000);
+      expect(distance(0, {}, { ...confirmed, crowd: 10_000 })).toBe(500_000);
+      expect(distance(0, {}, { undecidedAlone: true, crowd: 10_000 })).toBe(5_000);
     });
 
     test('ends after ten minutes while unconfirmed, and not once it is confirmed', () => {

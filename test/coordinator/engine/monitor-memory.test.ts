@@ -10,6 +10,7 @@ import { pack, unpack } from '../../../coordinator/engine/checkpoint.ts';
 import { createMonitors } from '../../../coordinator/engine/monitor-memory.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import fc from '../../support/random.ts';
+import { story } from '../core/story.ts';
 
 const observingProbes: readonly ObservingProbe[] = (
   ['Asia', 'Europe', 'Africa', 'Oceania', 'South America', 'North America'] as const
@@ -53,6 +54,9 @@ const view = fc.record({
   failing_since: fc.option(time),
   failure,
 });
+const broken = story(['Europe', 'Asia']);
+broken.fail('Europe', 10);
+const { incident } = broken.state();
 const gap = fc.record({ from: time, to: fc.option(time), interval_ms: fc.constant(60_000) });
 const state: fc.Arbitrary<MonitorState> = fc
   .record({
@@ -64,6 +68,7 @@ const state: fc.Arbitrary<MonitorState> = fc
     beat_at: fc.option(time),
     gaps: fc.array(gap, { maxLength: 3 }),
     last_down: fc.option(fc.record({ from: time, to: time })),
+    incident: fc.constantFrom(null, incident),
   })
   .map(({ watched: of, ...more }) => ({ ...createState(of), ...more }));
 
@@ -88,6 +93,12 @@ describe('the monitors of a partition', () => {
         }
         expect(monitors.size()).toBe(expected.size);
         for (const [id, each] of expected) expect(monitors.stateOf(id)).toEqual(each);
+        for (const organisation of ['a', 'b'])
+          expect(monitors.openOf(organisation)).toBe(
+            [...expected.values()].filter(
+              (each) => each.incident && each.watched.organisation === organisation,
+            ).length,
+          );
         for (const { probe } of observingProbes) {
           const seen = [...expected.values()].filter(({ views }) =>
             views.some(({ from }) => from.probe === probe),
