@@ -510,6 +510,7 @@ async function startAlerts(parts: WithWork): Promise<void> {
   const ask = (monitors: readonly string[]): void =>
     parts.requestRechecks(
       monitors.map((monitor) => ({ monitor, look: newId(), places: 'all', when: 'now' })),
+      Promise.resolve(),
     );
   const every = { everyMs, fallbackMs };
   const notifier = parts.startNotifier({ supervisor, ...every, figures, isLeader, ask });

@@ -15,7 +15,7 @@ import type { Directory } from '../probes/directory.ts';
 import type { Receipts } from '../probes/presence.ts';
 import type { ObservedState } from '../probes/trust.ts';
 import type { OwnedUnsealedHours } from '../results/unsealed-hours.ts';
-import type { RecheckRequest } from './decision-batch.ts';
+import type { AskForRechecks } from './rechecks.ts';
 import type { PartitionState } from './state.ts';
 import type { Timing } from './timing.ts';
 import type { Writer } from './writer.ts';
@@ -53,7 +53,7 @@ export type PartitionDependencies = {
   /** The last presence of each healthy probe. */
   readonly presences: () => readonly LatestPresence[];
   /** Requests rechecks from probes. */
-  readonly requestRechecks: (requests: readonly RecheckRequest[]) => void;
+  readonly requestRechecks: AskForRechecks;
   /** A check counted: the quarantine judges what it shows about its probe. */
   readonly observe: (result: SeenResult, of: ObservedState) => void;
   /** Whether passes of this probe matter too: those of a trusted probe add nothing. */

@@ -20,12 +20,9 @@ import { Fenced, type Lease, setAside } from './queries.ts';
 import { needsFirstChecks, reviewFirstChecks } from './rechecks.ts';
 import { type ReconcileTurn, takeTurn } from './reconcile.ts';
 import {
-  adopt,
-  commit,
   decideBatches,
   type LocatedBatch,
   observeAll,
-  requestRechecks,
   settle,
   unitWithCheckpoint,
 } from './results.ts';
@@ -80,9 +77,7 @@ async function processAll(
 ): Promise<void> {
   try {
     const { decisions, judged, refused, receipts } = decideBatches(state, batches, deps);
-    await commit(decisions, deps);
-    adopt(decisions);
-    requestRechecks(decisions, deps);
+    await settle(decisions, deps);
     for (const { delivered } of batches) delivered.ack();
     for (const [subject, receipt] of receipts) deps.receipts.give(subject, receipt);
     for (const { probe, reason } of refused) deps.refusals.count(probe, reason);

@@ -48,7 +48,7 @@ import type { PendingFirstChecks } from './state.ts';
  * because a state that was loaded again does not know which probes it asked.
  */
 type Rechecks = {
-  readonly ask: (requests: readonly RecheckRequest[]) => void;
+  readonly ask: AskForRechecks;
   /**
    * Connects and prepares the statements that it reads with, because a user or an incident waits
    * for each answer.
@@ -57,6 +57,15 @@ type Rechecks = {
   /** Settles when nothing is in progress. */
   readonly close: () => Promise<void>;
 };
+
+/**
+ * Reads at once what it needs, and sends only what is committed: nobody is asked about a decision
+ * that failed.
+ */
+export type AskForRechecks = (
+  requests: readonly RecheckRequest[],
+  committed: Promise<unknown>,
+) => void;
 
 /** Beyond this many monitors, expired records are removed. */
 const maxRemembered = 10_000;
@@ -126,14 +135,11 @@ export function createRechecks({
 
   const rowsOf = async (
     requests: readonly Pick<RecheckRequest, 'monitor'>[],
-  ): Promise<ReadonlyMap<string, MonitorRow>> =>
-    new Map(
-      (
-        await slot.ask((by) =>
-          monitorsById(by, [...new Set(requests.map(({ monitor }) => monitor))]),
-        )
-      ).map((row) => [row.id, row]),
-    );
+  ): Promise<ReadonlyMap<string, MonitorRow>> => {
+    const ids = [...new Set(requests.map(({ monitor }) => monitor))];
+    const rows = ids.length === 0 ? [] : await slot.ask((by) => monitorsById(by, ids));
+    return new Map(rows.map((row) => [row.id, row]));
+  };
 
   const first = createFirstChecks({
     supervisor,
@@ -171,12 +177,20 @@ export function createRechecks({
     if (probe && outcome === 'asked') await send(row, recheck, probe);
   };
 
-  const askAll = async (requests: readonly RecheckRequest[]): Promise<void> => {
+  const askAll = async (
+    requests: readonly RecheckRequest[],
+    isCommitted: Promise<boolean>,
+  ): Promise<void> => {
     const dependent = requests.filter(({ places }) => places === 'of parents');
-    if (dependent.length > 0) await askParents(dependent);
-    if (dependent.length === requests.length) return;
-    const rows = await rowsOf(requests);
-    for (const request of requests) {
+    const own = requests.filter(({ places }) => places !== 'of parents');
+    const [rows, parents] = await Promise.all([rowsOf(own), parentsOf(dependent)]);
+    if (!(await isCommitted)) return;
+    for (const row of parents) {
+      const request = { look: newId(), when: 'now' } as const;
+      const places = placesOf(placedOf(row), roster());
+      await Promise.all(places.map((place) => sendIf(row, request, place)));
+    }
+    for (const request of own) {
       const row = rows.get(request.monitor);
       if (!row || row.paused_at !== null || request.places === 'of parents') continue;
       const places = request.places === 'all' ? placesOf(placedOf(row), roster()) : request.places;
@@ -184,24 +198,28 @@ export function createRechecks({
     }
   };
 
-  const askParents = async (requests: readonly RecheckRequest[]): Promise<void> => {
-    const parents = await slot.ask((by) =>
-      parentsToAskOf(by, [...new Set(requests.map(({ monitor }) => monitor))]),
-    );
-    for (const row of parents) {
-      const request = { look: newId(), when: 'now' } as const;
-      const places = placesOf(placedOf(row), roster());
-      await Promise.all(places.map((place) => sendIf(row, request, place)));
-    }
-  };
+  const parentsOf = async (requests: readonly RecheckRequest[]): Promise<readonly MonitorRow[]> =>
+    requests.length === 0
+      ? []
+      : await slot.ask((by) =>
+          parentsToAskOf(by, [...new Set(requests.map(({ monitor }) => monitor))]),
+        );
 
   return {
     prepare: () => slot.prepare(),
-    ask: (all) => {
-      first.add(all);
-      const requests = all.filter(({ when }) => typeof when === 'string');
+    ask: (all, committed) => {
+      const isCommitted = committed.then(
+        () => true,
+        () => false,
+      );
+      const isFirst = ({ when }: RecheckRequest) => typeof when !== 'string';
+      if (all.some(isFirst))
+        void isCommitted.then((is) => {
+          if (is) first.add(all);
+        });
+      const requests = all.filter((request) => !isFirst(request));
       if (!bus.isConnected() || requests.length === 0) return;
-      const asking: Promise<void> = askAll(requests)
+      const asking: Promise<void> = askAll(requests, isCommitted)
         .catch((error: unknown) =>
           log.warn(
             { err: error, rechecks: requests.length },

@@ -350,11 +350,12 @@ function recheckAnswered(
   return other_looks.find((other) => other === awaited) ?? recheck;
 }
 
-/** Commits a batch of decisions, changes memory afterwards, and requests its rechecks. */
+/** Commits a batch of decisions, then changes memory and has its rechecks sent. */
 export async function settle(decisions: DecisionBatch, deps: PartitionDependencies): Promise<void> {
-  await commit(decisions, deps);
+  const committed = commit(decisions, deps);
+  if (decisions.rechecks.length > 0) deps.requestRechecks(decisions.rechecks, committed);
+  await committed;
   adopt(decisions);
-  requestRechecks(decisions, deps);
 }
 
 /** In one transaction. A batch of decisions without rows only changes memory. */
@@ -364,13 +365,6 @@ export async function commit(
 ): Promise<void> {
   if (hasConfigChanges(decisions)) await writer.commit(unitWithCheckpoint(decisions, clock.now()));
   else if (hasRows(decisions)) await writer.commit(unitOf(decisions));
-}
-
-export function requestRechecks(
-  { rechecks }: DecisionBatch,
-  deps: Pick<PartitionDependencies, 'requestRechecks'>,
-): void {
-  if (rechecks.length > 0) deps.requestRechecks(rechecks);
 }
 
 /**
