@@ -7,6 +7,7 @@ import { createState } from '../core/lifecycle.ts';
 import type { FirstCheck } from '../core/rechecks.ts';
 import type { Effect, Incident, MonitorEvent, MonitorState, Watched } from '../core/types.ts';
 import type { JournalRow } from '../results/journal.ts';
+import type { Taken } from '../results/packed-batch.ts';
 import type { Unit } from './commit.ts';
 import type { MonitorRow, MonitorSettings } from './monitor-memory.ts';
 import { type Passes, passesOf } from './monitor-memory.ts';
@@ -68,7 +69,8 @@ export type DecisionBatch = {
   readonly partition: PartitionState;
   readonly network: Roster;
   readonly now: number;
-  readonly journal: JournalRow[];
+  /** `take` hands on the checks of a row. */
+  readonly journal: (JournalRow & { readonly take: (taken: Taken) => void })[];
   readonly entries: Map<string, Entry>;
   /** While no state was built and all monitors are numbers, no monitor has an incident. */
   hasStates: boolean;

@@ -20,8 +20,8 @@ import type { Accepted } from '../probes/directory.ts';
 import type { ProbeRow } from '../probes/queries.ts';
 import { observingProbeOf } from '../probes/roster.ts';
 import { hourOf } from '../results/chunk.ts';
-import { addBatch } from '../results/hours.ts';
-import { packBatch } from '../results/packed-batch.ts';
+import { takenInto } from '../results/hours.ts';
+import { packBatch, takeBatch } from '../results/packed-batch.ts';
 import { type Packed, pack } from './checkpoint.ts';
 import { emptyUnit, type Unit } from './commit.ts';
 import {
@@ -233,6 +233,7 @@ function keepInJournal(
     partition: partition.lease.partition,
     probe: probe.key,
     data: packBatch(delivered.data, batch, keys, unknown),
+    take: (taken) => takeBatch(batch, keys, unknown, taken),
     counts,
     oldest,
     signature: proof?.signature ?? null,
@@ -446,10 +447,7 @@ export function adopt(batch: DecisionBatch): void {
     }
   }
   for (const [name, { seq }] of marks) partition.watermarks.set(name, seq);
-  for (const row of journal) {
-    const fault = addBatch(partition.hours, row);
-    if (fault !== null) throw new Error(`a batch was packed wrongly: ${fault}`);
-  }
+  for (const row of journal) row.take(takenInto(partition.hours, row));
 }
 
 /** Committed results say something about their probes. */

@@ -1,7 +1,7 @@
 import type { Phases } from '../../shared/checks/result.ts';
 import { type Check, outcomeNumbers, outcomeOf } from './check.ts';
 import { hourMs, hourOf } from './chunk.ts';
-import { readPacked } from './packed-batch.ts';
+import { readPacked, type Taken } from './packed-batch.ts';
 import { type Bytes, readVarint, unzigzag, writeVarint, zigzag } from './varints.ts';
 
 /**
@@ -33,14 +33,22 @@ export function createHours(): Hours {
 }
 
 /** @returns what is wrong with a damaged batch. */
-export function addBatch(hours: Hours, { arrival, probe, data }: JournalBatch): string | null {
+export function addBatch(hours: Hours, { data, ...of }: JournalBatch): string | null {
+  return readPacked(data, takenInto(hours, of));
+}
+
+/** Adds the checks that it is handed. */
+export function takenInto(
+  hours: Hours,
+  { arrival, probe }: Pick<JournalBatch, 'arrival' | 'probe'>,
+): Taken {
   let open: Held | undefined;
   const arenaFor = (at: number): Arena => {
     if (open && at >= open.arena.hour && at < open.arena.hour + hourMs) return open.arena;
     open = openAt(hours, arrival, hourOf(at));
     return open.arena;
   };
-  return readPacked(data, {
+  return {
     pass: (monitor, at, took_ms, dns, tcp, tls, first_byte, total, outcome) =>
       addCheck(arenaFor(at), monitor, probe, at, outcomeNumbers[outcome], null, {
         took_ms,
@@ -59,7 +67,7 @@ export function addBatch(hours: Hours, { arrival, probe, data }: JournalBatch): 
         first_byte: phases?.first_byte ?? -1,
         total: phases?.total ?? -1,
       }),
-  });
+  };
 }
 
 function openAt(hours: Hours, arrival: number, hour: number): Held {

@@ -61,6 +61,23 @@ export type Taken = {
   readonly other: (monitor: number, result: Result) => void;
 };
 
+/** Hands on the results of a batch that were taken, by place as in packBatch. */
+export function takeBatch(
+  { monitors, numbers, whole }: Batch,
+  keys: ArrayLike<number>,
+  unknown: ReadonlySet<number>,
+  taken: Taken,
+): void {
+  for (let place = 0; place < monitors.length; place += 1) {
+    const key = keys[place] ?? 0;
+    if (key === 0) continue;
+    const other = whole.get(place);
+    const isUnknown = unknown.has(place);
+    if (other) takeOther(taken, key, other, isUnknown);
+    else takePass(taken, key, numbers, isUnknown, place * width);
+  }
+}
+
 /**
  * Hands on the results that were taken. Never throws: it returns what is wrong with a damaged batch.
  */
@@ -95,6 +112,16 @@ export function textOf(
     readKeys(bytes);
     return inflateRawSync(bytes.data.subarray(bytes.at));
   }
+  return numbersText(bytes, { probe, partition }, idOf, () => readOthers(bytes).text);
+}
+
+/** @param othersText called once all before it was read. */
+function numbersText(
+  bytes: Bytes,
+  { probe, partition }: Pick<Head, 'probe' | 'partition'>,
+  idOf: (monitor: number) => string,
+  othersText: () => string,
+): Uint8Array {
   const { generation, after } = readHead(bytes);
   const monitors: string[] = [];
   const numbers: number[] = [];
@@ -102,10 +129,9 @@ export function textOf(
     monitors.push(id ?? idOf(key));
     for (const value of values) numbers.push(value);
   });
-  const { text } = readOthers(bytes);
   const ids = monitors.length === 0 ? '' : `"${monitors.join('","')}"`;
   const head = { probe, generation, partition, after };
-  return Buffer.from(joinedText(head, ids, JSON.stringify(numbers).slice(1, -1), text));
+  return Buffer.from(joinedText(head, ids, JSON.stringify(numbers).slice(1, -1), othersText()));
 }
 
 function faultOf(data: Uint8Array): string | null {
@@ -244,7 +270,11 @@ function isTextOf(
 ): boolean {
   const ids = new Map<number, string>();
   for (const [place, id] of batch.monitors.entries()) ids.set(keys[place] ?? 0, id);
-  const text = textOf(packed, batch, (key) => ids.get(key) ?? '');
+  const bytes = { data: packed, at: 1 };
+  readUnknown(bytes);
+  // That what was deflated can be inflated need not be tried.
+  const others = () => Buffer.from(othersIn(sent) ?? []).toString();
+  const text = numbersText(bytes, batch, (key) => ids.get(key) ?? '', others);
   return Buffer.from(text.buffer, text.byteOffset, text.byteLength).equals(sent);
 }
 
@@ -274,13 +304,7 @@ function readText(bytes: Bytes, unknown: ReadonlySet<number>, taken: Taken): str
   const text = inflateRawSync(bytes.data.subarray(bytes.at)).toString();
   const batch = readBatch(JSON.parse(text));
   if (!batch) return 'its text is no batch';
-  for (const [place, key] of keys.entries()) {
-    const other = batch.whole.get(place);
-    if (key === 0) continue;
-    const isUnknown = unknown.has(place);
-    if (other) takeOther(taken, key, other, isUnknown);
-    else takePass(taken, key, batch.numbers.slice(place * width, (place + 1) * width), isUnknown);
-  }
+  takeBatch(batch, keys, unknown, taken);
   return null;
 }
 
@@ -311,16 +335,17 @@ function takePass(
   key: number,
   numbers: ArrayLike<number>,
   isUnknown: boolean,
+  first = 0,
 ): void {
   pass(
     key,
-    numbers[column.at] ?? 0,
-    numbers[column.took_ms] ?? 0,
-    numbers[column.dns] ?? noPhase,
-    numbers[column.tcp] ?? noPhase,
-    numbers[column.tls] ?? noPhase,
-    numbers[column.first_byte] ?? noPhase,
-    numbers[column.total] ?? noPhase,
+    numbers[first + column.at] ?? 0,
+    numbers[first + column.took_ms] ?? 0,
+    numbers[first + column.dns] ?? noPhase,
+    numbers[first + column.tcp] ?? noPhase,
+    numbers[first + column.tls] ?? noPhase,
+    numbers[first + column.first_byte] ?? noPhase,
+    numbers[first + column.total] ?? noPhase,
     isUnknown ? 'unknown' : 'ok',
   );
 }

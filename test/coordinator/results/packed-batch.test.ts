@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { packBatch, readPacked, textOf } from '../../../coordinator/results/packed-batch.ts';
+import {
+  packBatch,
+  readPacked,
+  type Taken,
+  takeBatch,
+  textOf,
+} from '../../../coordinator/results/packed-batch.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import {
   type Batch,
@@ -68,15 +74,16 @@ const read = (sent: Uint8Array): Batch => {
   return batch;
 };
 
-const takenOf = (data: Uint8Array) => {
+const takenBy = (take: (taken: Taken) => string | null) => {
   const passes: (readonly (number | string)[])[] = [];
   const others: (readonly [number, Result])[] = [];
-  const fault = readPacked(data, {
+  const fault = take({
     pass: (...numbers) => passes.push(numbers),
     other: (key, one) => others.push([key, one]),
   });
   return { passes, others, fault };
 };
+const takenOf = (data: Uint8Array) => takenBy((taken) => readPacked(data, taken));
 
 const orNone = (value: number | null): number => value ?? -1;
 const isTaken = (left: readonly number[]) => (_: unknown, nth: number) => !left.includes(nth);
@@ -90,6 +97,11 @@ describe('a packed batch', () => {
         const counted = new Set(unknown.filter((nth) => nth < results.length));
         const data = packBatch(sent, read(sent), keys, counted);
         expect(Buffer.from(textOf(data, head, idOf)).equals(sent)).toBe(true);
+        const before = takenBy((taken) => {
+          takeBatch(read(sent), keys, counted, taken);
+          return null;
+        });
+        expect(before).toEqual(takenOf(data));
         const counts = results.map((one, nth) => (counted.has(nth) ? 'unknown' : one.outcome));
         const taken = results
           .map((one, nth) => ({ one, counts: counts[nth] }))
