@@ -247,7 +247,8 @@ function reminderOf(
   ];
 }
 
-const maxSteps = 5_000;
+/** More than one organisation has monitors: an outage of all of them is one message. */
+const maxSteps = 20_000;
 
 /**
  * Reads the due steps. Incidents are checked for their end only after the steps are locked: a
