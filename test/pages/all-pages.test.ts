@@ -12,6 +12,7 @@ const notLookedAt = [
   '/verify/:secret',
   '/keep/:secret',
   '/audit.csv',
+  '/reports.csv',
   '/favicon.svg',
   '/favicon.ico',
   '/robots.txt',
