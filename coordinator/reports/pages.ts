@@ -37,7 +37,7 @@ export const reports = forMembers.get('/reports', async (request) => {
           `,
         })}
         ${await filterForm(request, asked)}
-        ${sheet(report, timesIn(report.time_zone, request.now), true)}
+        ${sheet(report, timesIn(report.time_zone, request.now))}
       </div>
     `,
   });
@@ -157,11 +157,11 @@ function belowOf({ from, to, time_zone, maintenance, unknown }: Report, times: T
   `;
 }
 
-/** The figures, the worst monitors, the incidents, and every monitor; `linked`: for a member. */
-function sheet(report: Report, times: Times, linked: boolean): Html {
+/** The figures, the worst monitors, the incidents, and every monitor. */
+function sheet(report: Report, times: Times): Html {
   const { total, promised, monitors, worst, incidents, left_out } = report;
-  const link = (href: string, words: string): Part =>
-    linked ? html`<a class="row-link" href="${safeUrl(href)}">${words}</a>` : words;
+  const link = (href: string, words: string): Html =>
+    html`<a class="row-link" href="${safeUrl(href)}">${words}</a>`;
   const lines = (some: Report['monitors'], caption: string): Html =>
     table(
       some.map((line) => ({
