@@ -17,6 +17,6 @@ export default defineConfig({
     testTimeout: 300_000,
     hookTimeout: 300_000,
     // The usual second is too short for a full machine.
-    expect: { poll: { timeout: 30_000, interval: 100 } },
+    expect: { poll: { timeout: 30_000 } },
   },
 });

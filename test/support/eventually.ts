@@ -7,9 +7,6 @@ export const waitLonger = (times: number): void => {
   patience = times;
 };
 
-/** Where nothing else is said, who waits for long asks less often: each answer costs CPU. */
-const mostPauseMs = 250;
-
 /**
  * Settles with the first truthy answer; asks again until the time is over. @throws with the last
  * answer or failure.
@@ -17,9 +14,9 @@ const mostPauseMs = 250;
 export const eventually = async <Value>(
   ask: () => Value | Promise<Value>,
   withinMs = 30_000,
-  everyMs?: number,
+  everyMs = 25,
 ): Promise<NonNullable<Value>> => {
-  const began = performance.now();
+  const end = performance.now() + withinMs * patience;
   for (;;) {
     let last: unknown;
     try {
@@ -29,10 +26,9 @@ export const eventually = async <Value>(
     } catch (error) {
       last = error;
     }
-    const waited = performance.now() - began;
-    if (waited >= withinMs * patience)
+    if (performance.now() >= end)
       throw new Error(`did not come to be within ${withinMs * patience} ms`, { cause: last });
-    await pause(everyMs ?? Math.min(Math.max(waited / 10, 25), mostPauseMs));
+    await pause(everyMs);
   }
 };
 
