@@ -9,7 +9,8 @@ const run = (
   new Promise((resolve) => {
     execFile(
       process.execPath,
-      [join(import.meta.dirname, '..', program), ...given],
+      // Mutations strip types by themselves, which Node calls an experiment.
+      ['--disable-warning=ExperimentalWarning', join(import.meta.dirname, '..', program), ...given],
       { timeout: 100_000 },
       (error, out, err) =>
         resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err }),
