@@ -10,6 +10,7 @@ import { type CommonCauses, readCauses, type Telling, writeTold } from './causes
 import type { ChannelKind } from './kinds/types.ts';
 import {
   type ComposedChannel,
+  type Content,
   contentFrom,
   contentOf,
   isOld,
@@ -280,7 +281,10 @@ type Round = {
   /** When each monitor was last confirmed down. */
   readonly lastDown: ReadonlyMap<string, number>;
   readonly parents: Parents;
-  readonly downs: readonly DownMessage[];
+  /** The last message about the "down" of each incident, and of each monitor, by its channel. */
+  readonly begun: ReadonlyMap<string, DownMessage>;
+  /** Of messages that did not leave yet, and of those about incidents that were deleted since. */
+  readonly contents: ReadonlyMap<string, Content>;
   readonly matrices: ReadonlyMap<string, string | null>;
   readonly causes: CommonCauses;
   /** Of incidents that are told as flapping, how much passes (brownout.ts). */
@@ -330,6 +334,14 @@ async function readRound(
     { channels: channels.map(({ id }) => id), incidents, flapping, since },
     now,
   );
+  const deleted = new Set(monitorsOf(steps.filter(({ started_at }) => started_at === null)));
+  const contents = await contentsOf(sql, [
+    ...new Set(
+      downs.flatMap(({ state, monitor_id, message_id }) =>
+        state === 'waiting' || deleted.has(monitor_id) ? [message_id] : [],
+      ),
+    ),
+  ]);
   const parents = await readParents(
     sql,
     results,
@@ -349,7 +361,13 @@ async function readRound(
     mutes,
     parents,
     causes,
-    downs,
+    begun: new Map(
+      downs.flatMap((down) => [
+        [`${down.channel_id} ${down.incident_id}`, down] as const,
+        [`${down.channel_id} ${down.monitor_id}`, down] as const,
+      ]),
+    ),
+    contents,
     rates,
     lastDown: new Map(outages.map(({ monitor_id, confirmed_at }) => [monitor_id, confirmed_at])),
   };
@@ -390,12 +408,11 @@ function sortOut(channel: ComposedChannel, steps: readonly WaitingStep[], round:
           (step.event === 'down' && step.flapping === 'plain') ||
           isOvertaken ||
           begun === undefined;
+        const content = begun && round.contents.get(begun.message_id);
         const before =
-          begun === undefined || step.started_at !== null
-            ? undefined
-            : contentFrom(begun.told).monitors.find(
-                ({ incident }) => incident === step.incident_id,
-              );
+          step.started_at === null
+            ? content?.monitors.find(({ incident }) => incident === step.incident_id)
+            : undefined;
         out.leaving.push(
           leavingOf(step, {
             event: isOvertaken ? 'was_down' : (outcome.as ?? step.event),
@@ -404,7 +421,7 @@ function sortOut(channel: ComposedChannel, steps: readonly WaitingStep[], round:
             thread: begins ? '' : begun.thread_id,
             steady: step.event === 'up' && step.flapping !== 'plain',
             rate: step.event === 'flapping' ? (round.rates.get(step.incident_id) ?? null) : null,
-            waited: isOvertaken && isOld(contentFrom(begun.told).at, round.now),
+            waited: isOvertaken && content !== undefined && isOld(content.at, round.now),
             matrix: round.matrices.get(step.incident_id) ?? null,
             common: round.causes.of(channel.id, step.incident_id),
             before,
@@ -532,16 +549,9 @@ function mutedUntil(mutes: readonly Interval[], at: number): number | null {
 }
 
 /** The last message about the "down" of this step's incident. */
-function beginningOf(step: WaitingStep, { downs }: Round): DownMessage | undefined {
-  const own = downs.filter(
-    ({ channel_id, incident_id }) =>
-      channel_id === step.channel_id && incident_id === step.incident_id,
-  );
-  const ofMonitor = downs.filter(
-    ({ channel_id, monitor_id }) =>
-      channel_id === step.channel_id && monitor_id === step.monitor_id,
-  );
-  return own.at(-1) ?? (step.flapping === 'plain' ? undefined : ofMonitor.at(-1));
+function beginningOf(step: WaitingStep, { begun }: Round): DownMessage | undefined {
+  const of = (id: string) => begun.get(`${step.channel_id} ${id}`);
+  return of(step.incident_id) ?? (step.flapping === 'plain' ? undefined : of(step.monitor_id));
 }
 
 function bucketOf({ bucket_full_at, gathering_since, gathered_at }: ComposedChannel): Bucket {
@@ -625,8 +635,6 @@ type DownMessage = {
   readonly thread_id: string;
   readonly state: 'waiting' | 'delivered' | 'refused' | 'failed' | 'superseded';
   readonly claimed: boolean;
-  /** What the message said about this incident; used when the incident was deleted since. */
-  readonly told: unknown;
 };
 
 /**
@@ -646,7 +654,7 @@ function downMessages(
   return sql<DownMessage[]>`
     select s.id as step, s.incident_id, s.monitor_id, s.channel_id, s.event, m.id as message_id,
       m.thread_id, m.state,
-      coalesce(m.claimed_until > ${new Date(now)}, false) as claimed, m.told
+      coalesce(m.claimed_until > ${new Date(now)}, false) as claimed
     from alert_steps s join deliveries m on m.id = s.message_id
     where s.channel_id = any(${of.channels}::uuid[]) and s.state = 'told'
       and s.event in ('down', 'flapping') and (
@@ -654,6 +662,17 @@ function downMessages(
       or s.event = 'flapping' and s.monitor_id = any(${of.flapping}::uuid[])
       and s.due_at > ${new Date(of.since)} and not ${isOverSince(sql)})
     order by m.key, s.id for update of m`;
+}
+
+/** What these messages say, each read once: one about ten thousand monitors is megabytes. */
+async function contentsOf(
+  sql: Queryable,
+  messages: readonly string[],
+): Promise<ReadonlyMap<string, Content>> {
+  if (messages.length === 0) return new Map();
+  const rows = await sql<{ id: string; told: unknown }[]>`
+    select id, told from deliveries where id = any(${messages}::uuid[])`;
+  return new Map(rows.map(({ id, told }) => [id, contentFrom(told)]));
 }
 
 /**

@@ -157,8 +157,8 @@ export const storm: Bench = {
         plain(
           'messages of a channel, up',
           `${messages - messagesDown}`,
-          '≤ 4',
-          messages - messagesDown <= 4,
+          '1 to 4',
+          messages > messagesDown && messages - messagesDown <= 4,
         ),
         plain(
           'turns of others',
