@@ -5,7 +5,7 @@ import { listStatusPages } from '../../shared/api/status-pages.ts';
 import { durationText } from '../../shared/base/time.ts';
 import { listFilters } from '../monitors/contract.ts';
 import { figure, heading, msText, percentFigure, percentText, stateMark } from '../web/elements.ts';
-import { hiddenField } from '../web/forms.ts';
+import { filterSelects, hiddenField } from '../web/forms.ts';
 import { type Html, html, icon, type Part, query, safeUrl } from '../web/html.ts';
 import { forMembers, type MembersRequest, send, show } from '../web/page.ts';
 import { number, table } from '../web/tables.ts';
@@ -80,23 +80,7 @@ async function filterForm(
       const name = periodOn(unit, nth, zone, now);
       return [name, periodWords(name)];
     });
-  const select = (
-    name: string,
-    label: string,
-    all: string,
-    choices: readonly Option[],
-  ): Html => html`
-    <label>
-      <span>${label}</span>
-      <select name="${name}">
-        <option value="">${all}</option>
-        ${choices.map(
-          ([value, words]) =>
-            html`<option value="${value}"${asked[name] === value && html` selected`}>${words}</option>`,
-        )}
-      </select>
-    </label>
-  `;
+  const select = filterSelects(asked);
   return html`
     <form class="fields" action="/reports">
       ${['monitor', 'time_zone'].map((name) => asked[name] && hiddenField(name, asked[name]))}

@@ -345,6 +345,27 @@ function option({ value, label, disabled }: Choice, isChosen: boolean): Html {
   `;
 }
 
+/** Selects of a filter, each with what the address asks for. */
+export function filterSelects(asked: Readonly<Record<string, string | undefined>>) {
+  return (
+    name: string,
+    label: string,
+    all: string,
+    choices: readonly (readonly [value: string, label: string])[],
+  ): Html => html`
+    <label>
+      <span>${label}</span>
+      <select name="${name}">
+        <option value="">${all}</option>
+        ${choices.map(
+          ([value, words]) =>
+            html`<option value="${value}"${asked[name] === value && html` selected`}>${words}</option>`,
+        )}
+      </select>
+    </label>
+  `;
+}
+
 /** Several of a few (`several`, with a name that ends in `[]`), or one of a few. */
 export function choiceField(
   field: FieldParts & {

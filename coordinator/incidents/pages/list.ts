@@ -13,7 +13,7 @@ import {
   shortName,
   stateMark,
 } from '../../web/elements.ts';
-import { hiddenField } from '../../web/forms.ts';
+import { filterSelects, hiddenField } from '../../web/forms.ts';
 import { type Html, html, icon, type Part, query, safeUrl } from '../../web/html.ts';
 import { forMembers, type MembersRequest, show } from '../../web/page.ts';
 import { acts, number, stepTable } from '../../web/tables.ts';
@@ -200,23 +200,7 @@ async function filterForm(
 ): Promise<Html | null> {
   const { monitors, layers, owners } = await ask(listIncidentChoices, { days });
   if (monitors.length === 0) return null;
-  const select = (
-    name: string,
-    label: string,
-    all: string,
-    choices: readonly (readonly [value: string, label: string])[],
-  ): Html => html`
-    <label>
-      <span>${label}</span>
-      <select name="${name}">
-        <option value="">${all}</option>
-        ${choices.map(
-          ([value, words]) =>
-            html`<option value="${value}"${asked[name] === value && html` selected`}>${words}</option>`,
-        )}
-      </select>
-    </label>
-  `;
+  const select = filterSelects(asked);
   const isFiltered = ['monitor', 'layer', 'owner'].some((name) => (asked[name] ?? '') !== '');
   return html`
     <details class="incident-filter"${isFiltered && html` open`}>
