@@ -318,7 +318,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
       },
       instruments: {
         baseUrl,
-        readShare: patiently(createShares(sql, results).read),
+        readShare: patiently(createShares(sql, results, clock).read),
         consents,
         identifiesProbes: config.IDENTIFY_PROBES,
         securityContact: config.SECURITY_CONTACT,

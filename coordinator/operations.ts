@@ -66,6 +66,7 @@ import * as probes from './probes/operations.ts';
 import * as places from './probes/place-operations.ts';
 import type * as registrationsContract from './registrations/contract.ts';
 import * as registrations from './registrations/operations.ts';
+import type * as uptimeContract from './reports/contract.ts';
 import * as uptime from './reports/operations.ts';
 import type * as searchContract from './search/contract.ts';
 import * as search from './search/operations.ts';
@@ -101,7 +102,7 @@ export const handlers: Handlers = handlersOf([
   }),
   ...bindAll<typeof incidentsApi & typeof incidentsContract>(incidents),
   ...bindAll<typeof causesApi>(causes),
-  ...bindAll<typeof uptimeApi>(uptime),
+  ...bindAll<typeof uptimeApi & typeof uptimeContract>(uptime),
   ...bindAll<typeof eventsApi>(events),
   ...bindAll<typeof importsContract>(imports),
   ...bindAll<typeof webhooksApi>(webhooks),

@@ -34,6 +34,7 @@ import {
   type PlanEnd,
   pruneChecks,
 } from '../results/retention.ts';
+import { forgetExpiredShares } from '../shares/links.ts';
 
 const day = 86_400_000;
 
@@ -43,6 +44,7 @@ export async function forgetEnded(sql: Queryable, now: number): Promise<void> {
   await sql`delete from sessions where last_used_at <= ${new Date(now - idleMs)}
     or created_at <= ${new Date(now - oldestMs)}`;
   await sql`delete from one_time_secrets where expires_at <= ${at}`;
+  await forgetExpiredShares(sql, now);
   await sql`delete from invitations where expires_at <= ${at}`;
   await forgetEndedRecords(sql, now, { consentMs: day / 12, clientMs: 7 * day });
   await sql`delete from attempts where began_at <= ${new Date(now - day)}`;

@@ -15,6 +15,7 @@ import { requireMonitors } from '../gate/records.ts';
 import { uptimeOf, uptimeWithout } from '../monitors/status.ts';
 import { monitorHistories } from '../monitors/status-queries.ts';
 import { memberByEmail, ownName } from '../people/queries.ts';
+import { removeShare, shareOf, writeShare } from '../shares/links.ts';
 import * as contract from './contract.ts';
 import { foldedIncidents, incidentChoices, incidentPage } from './list-queries.ts';
 import {
@@ -31,14 +32,10 @@ import {
   type ProbePlace,
   postMortemOf,
   removePostMortem,
-  removeShare,
-  shareOf,
   writeAcknowledgement,
   writeHandBack,
-  writeShare,
 } from './queries.ts';
 import { samplesOf } from './sample-queries.ts';
-import { newShareText, shareFingerprint } from './shared-link.ts';
 import { sidesFrom } from './writes.ts';
 
 /** The first acknowledgement counts (rule 34). */
@@ -360,21 +357,18 @@ export const listFoldedIncidents = handle(contract.listFoldedIncidents)(async (c
 export const shareIncident = handle(api.shareIncident)(
   async ({ sql, organisation, caller, now, with: { baseUrl } }, { incident_id: incident }) => {
     orNotFound(await incidentById(sql, organisation.id, incident), 'incident_not_found');
-    const text = newShareText();
-    const fingerprint = shareFingerprint(text);
-    await writeShare(sql, {
+    const { secret } = await writeShare(sql, {
       incident,
-      fingerprint,
       organisation: organisation.id,
       user: caller.user,
       at: now,
     });
-    return { link: `${baseUrl()}/shared/incidents/${text}` };
+    return { link: `${baseUrl()}/shared/incidents/${secret}` };
   },
 );
 
 export const withdrawIncidentShare = handle(api.withdrawIncidentShare)(
   async ({ sql, organisation }, { incident_id: incident }) => {
-    if (!(await removeShare(sql, organisation.id, incident))) throw notFound('share_not_found');
+    if (!(await removeShare(sql, organisation.id, { incident }))) throw notFound('share_not_found');
   },
 );

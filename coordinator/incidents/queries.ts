@@ -235,69 +235,6 @@ export async function removePostMortem(
     where organisation_id = ${organisation} and incident_id = ${incident}`;
 }
 
-/** Makes a new link for an incident and revokes the one before it. */
-export async function writeShare(
-  sql: Queryable,
-  share: {
-    readonly incident: string;
-    readonly organisation: string;
-    readonly fingerprint: Buffer;
-    readonly user: string | null;
-    readonly at: number;
-  },
-): Promise<void> {
-  const { incident, organisation, fingerprint, user, at } = share;
-  await sql`insert into incident_shares (incident_id, organisation_id, fingerprint, shared_by,
-    shared_at)
-    values (${incident}, ${organisation}, ${fingerprint}, ${user}, ${new Date(at)})
-    on conflict (incident_id) do update
-    set fingerprint = excluded.fingerprint, shared_by = excluded.shared_by,
-      shared_at = excluded.shared_at`;
-}
-
-/** True when there was one. */
-export async function removeShare(
-  sql: Queryable,
-  organisation: string,
-  incident: string,
-): Promise<boolean> {
-  return (
-    (
-      await sql`delete from incident_shares where organisation_id = ${organisation}
-      and incident_id = ${incident}`
-    ).count > 0
-  );
-}
-
-type ShareRow = { readonly by: string | null; readonly at: number };
-
-export async function shareOf(
-  sql: Queryable,
-  organisation: string,
-  incident: string,
-): Promise<ShareRow | undefined> {
-  const [row] = await sql<ShareRow[]>`
-    select u.email as by, s.shared_at as at from incident_shares s left join users u
-      on u.id = s.shared_by
-    where s.organisation_id = ${organisation} and s.incident_id = ${incident}`;
-  return row;
-}
-
-/** The incident that a link shows; none of an organisation that is about to end. */
-export async function sharedIncident(
-  sql: Queryable,
-  fingerprint: Buffer,
-): Promise<
-  | { readonly incident: string; readonly organisation: string; readonly time_zone: string }
-  | undefined
-> {
-  const [row] = await sql<{ incident: string; organisation: string; time_zone: string }[]>`
-    select s.incident_id as incident, s.organisation_id as organisation, o.time_zone
-    from incident_shares s join organisations o on o.id = s.organisation_id and o.ends_at is null
-    where s.fingerprint = ${fingerprint}`;
-  return row;
-}
-
 export type IncidentRow = {
   readonly key: number;
   readonly id: string;

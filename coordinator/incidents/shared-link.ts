@@ -1,17 +1,13 @@
-import { createHash, randomBytes } from 'node:crypto';
 import { type DescribedSides, withoutNames } from '../../shared/base/sides.ts';
+import type { Clock } from '../../shared/base/time.ts';
 import { causeSentence } from '../../shared/checks/causes.ts';
 import type { Cause, Outcome, Phases } from '../../shared/checks/result.ts';
 import type { Sql } from '../database/connect.ts';
 import type { Results } from '../results/reading.ts';
-import { incidentById, incidentEvidence, sharedIncident } from './queries.ts';
+import { openShare } from '../shares/links.ts';
+import { incidentById, incidentEvidence } from './queries.ts';
 import { samplesOf } from './sample-queries.ts';
 import { type StoredSides, sidesFrom } from './writes.ts';
-
-/** The secret of a share link: so long that its plain hash reveals nothing. */
-export function newShareText(): string {
-  return randomBytes(24).toString('base64url');
-}
 
 /**
  * What a share link shows of an incident: verdict, times, causes, continents. It never shows what a
@@ -47,19 +43,16 @@ type SharedCheck = {
   readonly cause: string | null;
 };
 
-const shape = /^[A-Za-z0-9_-]{32}$/;
-
 export type Shares = {
   /** What anyone with the link may see; undefined when it was revoked or never existed. */
   readonly read: (text: string) => Promise<SharedIncident | undefined>;
 };
 
-export function createShares(sql: Sql, results: Results): Shares {
+export function createShares(sql: Sql, results: Results, clock: Clock): Shares {
   return {
     read: async (text) => {
-      if (!shape.test(text)) return undefined;
-      const found = await sharedIncident(sql, shareFingerprint(text));
-      if (!found) return undefined;
+      const found = await openShare(sql, text, clock.now());
+      if (!found || found.incident === null) return undefined;
       const { incident: id, organisation, time_zone } = found;
       const incident = await incidentById(sql, organisation, id);
       if (!incident) return undefined;
@@ -70,10 +63,6 @@ export function createShares(sql: Sql, results: Results): Shares {
       return sharedFrom({ incident, evidence, samples, time_zone });
     },
   };
-}
-
-export function shareFingerprint(text: string): Buffer {
-  return createHash('sha256').update(`share ${text}`).digest();
 }
 
 /** The incident as the tables have it, which is more than may be shown. */

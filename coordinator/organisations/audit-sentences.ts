@@ -33,6 +33,8 @@ const sentences: Readonly<Record<string, string | null>> = {
   writePostMortem: 'Edited post-mortem of incident',
   shareIncident: 'Shared incident',
   withdrawIncidentShare: 'Stopped sharing incident',
+  shareReport: 'Shared a report',
+  withdrawReportShare: 'Stopped sharing a report',
 
   createMaintenanceWindow: 'Scheduled maintenance',
   updateMaintenanceWindow: 'Edited maintenance',

@@ -1,150 +1,90 @@
 import type { Moment } from '../../shared/api/moment.ts';
-import type { InputOf } from '../../shared/api/operation.ts';
 import * as api from '../../shared/api/reports.ts';
 import { Refusal } from '../../shared/base/errors.ts';
-import { causeSentence } from '../../shared/checks/causes.ts';
+import { isRecord } from '../../shared/base/json.ts';
+import { isoText } from '../../shared/base/time.ts';
+import { hostOf } from '../gate/attempts.ts';
 import { handle } from '../gate/bind.ts';
 import { type InOrganisation, notFound } from '../gate/context.ts';
-import { epochOf, timeZoneFrom } from '../maintenance/zones.ts';
-import { monitorHistories } from '../monitors/status-queries.ts';
-import { summariesOf, tenthsOf } from '../results/days.ts';
-import { emptySummary, mergeSummary, percentileOf, type Summary } from '../results/summary.ts';
-import { added, budgetLeftIn, outagesIn, percentIn, type Sums, sumsOf } from './model.ts';
-import { endedBy, type Period, periodNamed } from './period.ts';
-import { incidentCauses, reportedMonitors, type Selection, selectedNames } from './queries.ts';
+import { epochOf } from '../maintenance/zones.ts';
+import { openShare, removeShare, reportShares, writeShare } from '../shares/links.ts';
+import * as contract from './contract.ts';
+import { type ReportInput, type ReportOf, reportOf } from './sheet.ts';
 
-const maxMonitors = 1_000;
-const maxIncidents = 1_000;
-const maxWorst = 10;
+export const getUptimeReport = handle(api.getUptimeReport)((context, input) =>
+  reportOf(inContext(context), input),
+);
 
-type Input = InputOf<typeof api.getUptimeReport>;
+function inContext({ sql, organisation, now, with: { results } }: InOrganisation): ReportOf {
+  return { sql, results, organisation, now };
+}
 
-/** All sums are of one reading of the ledger. */
-export const getUptimeReport = handle(api.getUptimeReport)(async (context, input) => {
-  const { sql, organisation, now, with: dependencies } = context;
-  const zone = input.time_zone === null ? organisation.time_zone : timeZoneFrom(input.time_zone);
-  const { promised } = input;
-  if (promised !== null && !(promised > 0 && promised <= 100))
-    throw new Refusal('promise_invalid', {
-      promised: 'must be above 0 and at most 100, such as 99.9.',
-    });
-  const period = periodFrom(input, zone, now);
-  const title = await titleOf(context, input);
-  const monitors = await reportedMonitors(sql, organisation.id, input, maxMonitors + 1);
-  if (monitors.length > maxMonitors)
-    throw new Refusal(
-      'report_too_large',
-      `A report is of at most ${maxMonitors} monitors; name a group, a tag or a status page.`,
-    );
-  const ids = monitors.map(({ id }) => id);
-  const [histories, summaries] = await Promise.all([
-    monitorHistories(sql, dependencies.results, organisation.id, ids, {
-      from: period.from,
-      to: now,
-    }),
-    summariesOf(sql, dependencies.results, monitors, period),
-  ]);
-  const names = new Map(monitors.map(({ id, name }) => [id, name]));
-  const outages = histories
-    .flatMap((history) => outagesIn(history, period, input))
-    .toSorted((a, b) => b.started_at - a.started_at);
-  const listed = outages.slice(0, maxIncidents);
-  const causes = new Map(
-    (
-      await incidentCauses(
-        sql,
-        organisation.id,
-        listed.map(({ incident }) => incident),
-      )
-    ).map((row) => [row.id, row]),
-  );
-  const incidentsOf = Map.groupBy(outages, ({ monitor }) => monitor);
-  const historyOf = new Map(histories.map((history) => [history.id, history]));
-  const lines = monitors.flatMap(({ id, key, name }) => {
-    const history = historyOf.get(id);
-    if (!history) return [];
-    const sums = sumsOf(history, period, input);
-    const summary = summaries.get(key) ?? emptySummary();
-    const incidents = incidentsOf.get(id)?.length ?? 0;
-    return [{ monitor: id, name, sums, summary, incidents }];
+const maxShares = 100;
+const dayMs = 86_400_000;
+
+/** The link holds the only copy of its secret. */
+export const shareReport = handle(api.shareReport)(async (context, { days, ...asked }) => {
+  const {
+    sql,
+    organisation,
+    caller,
+    now,
+    with: { baseUrl },
+  } = context;
+  const { title, time_zone } = await reportOf(inContext(context), asked);
+  if ((await reportShares(sql, organisation.id, now)).length >= maxShares)
+    throw new Refusal('share_limit', `There are ${maxShares} links to reports; revoke one first.`);
+  const { id, secret } = await writeShare(sql, {
+    organisation: organisation.id,
+    report: { title, asked: keptFrom(asked, time_zone) },
+    user: caller.user,
+    at: now,
+    expires_at: days === null ? null : now + days * dayMs,
   });
-  const whole = emptySummary();
-  for (const { summary } of lines) mergeSummary(whole, summary);
-  return {
-    title,
-    period: period.name,
-    from: period.from,
-    to: period.to,
-    time_zone: zone,
-    maintenance: input.maintenance,
-    unknown: input.unknown,
-    promised,
-    total: figuresOf(added(lines.map(({ sums }) => sums)), outages.length, whole, promised),
-    monitors: lines.map(({ monitor, name, sums, incidents, summary }) => ({
-      monitor,
-      name,
-      ...figuresOf(sums, incidents, summary, promised),
-    })),
-    worst: lines
-      .filter(({ sums }) => sums.countedDown > 0)
-      .toSorted((a, b) => b.sums.countedDown - a.sums.countedDown)
-      .slice(0, maxWorst)
-      .map(({ monitor }) => monitor),
-    incidents: listed.map(({ incident, monitor, started_at, down }) => {
-      const { cause = null, resolved_at = null } = causes.get(incident) ?? {};
-      return {
-        incident,
-        monitor,
-        name: names.get(monitor) ?? '',
-        cause: cause === null ? null : causeSentence(cause),
-        started_at,
-        resolved_at,
-        down_seconds: down / 1_000,
-      };
-    }),
-    left_out: outages.length - listed.length,
-  };
+  return { id, link: `${baseUrl()}/shared/reports/${secret}` };
 });
 
-function periodFrom({ period, from, to }: Input, zone: string, now: number): Period {
-  if (from === null && to === null)
-    return endedBy(periodNamed(period ?? 'last-month', zone, now), now);
-  if (from === null || period !== null)
-    throw new Refusal('period_invalid', {
-      from: 'must be given with to, and without period.',
-    });
-  const at = (moment: Moment): number => epochOf(moment, zone);
-  return endedBy({ name: null, from: at(from), to: to === null ? now : at(to) }, now);
+/** As the operation reads it again: moments as texts, and nothing that is not asked. */
+function keptFrom({ from, to, ...rest }: ReportInput, zone: string): object {
+  const text = (moment: Moment | null) => (moment === null ? null : isoText(epochOf(moment, zone)));
+  const all = { ...rest, from: text(from), to: text(to) };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null));
 }
 
-async function titleOf({ sql, organisation }: InOrganisation, input: Selection): Promise<string> {
-  const { monitor, group, page } = await selectedNames(sql, organisation.id, input);
-  if (input.monitor !== null && monitor === null) throw notFound('monitor_not_found');
-  if (input.group !== null && group === null) throw notFound('group_not_found');
-  if (input.status_page !== null && page === null) throw notFound('status_page_not_found');
-  const { tag } = input;
-  const parts = [page, group, tag === null ? null : `tag ${tag}`, monitor];
-  return parts.filter((part) => part !== null).join(', ') || 'All monitors';
-}
+export const listReportShares = handle(api.listReportShares)(
+  async ({ sql, organisation, now }) => ({
+    items: (await reportShares(sql, organisation.id, now)).map(({ report, ...row }) => ({
+      ...row,
+      period: isRecord(report) && typeof report.period === 'string' ? report.period : null,
+    })),
+    next_cursor: null,
+  }),
+);
 
-function figuresOf(sums: Sums, incidents: number, summary: Summary, promised: number | null) {
-  const left = promised === null ? null : budgetLeftIn(sums, promised);
-  const [p50_ms, p95_ms, p99_ms] = [0.5, 0.95, 0.99].map((share) =>
-    tenthsOf(percentileOf(summary, share)),
-  );
-  return {
-    percent: percentIn(sums),
-    up_seconds: sums.up / 1_000,
-    down_seconds: sums.down / 1_000,
-    maintenance_seconds: sums.maintenance / 1_000,
-    unknown_seconds: sums.unknown / 1_000,
-    paused_seconds: sums.paused / 1_000,
-    counted_up_seconds: sums.countedUp / 1_000,
-    counted_down_seconds: sums.countedDown / 1_000,
-    kept: left === null ? null : left >= 0,
-    budget_left_seconds: left === null ? null : left / 1_000,
-    incidents,
-    response:
-      p50_ms == null || p95_ms == null || p99_ms == null ? null : { p50_ms, p95_ms, p99_ms },
-  };
-}
+export const withdrawReportShare = handle(api.withdrawReportShare)(
+  async ({ sql, organisation }, { share_id: report }) => {
+    if (!(await removeShare(sql, organisation.id, { report }))) throw notFound('share_not_found');
+  },
+);
+
+/** From one host within a quarter of an hour: the report of a year takes a second. */
+const maxLooks = 120;
+
+export const showSharedReport = handle(contract.showSharedReport)({
+  before: ({ visitor, with: { attempts } }) =>
+    attempts.count([{ what: `shared reports from ${hostOf(visitor.address)}`, most: maxLooks }]),
+  act: async ({ sql, now, with: { results } }, { secret }) => {
+    const share = await openShare(sql, secret, now);
+    const gone = new Refusal('link_invalid', 'This link was revoked, or has ended.');
+    const asked = api.getUptimeReport.parse({ query: isRecord(share?.report) ? share.report : {} });
+    if (!isRecord(share?.report) || !asked.ok) throw gone;
+    const { organisation: id, time_zone } = share;
+    try {
+      return await reportOf({ sql, results, organisation: { id, time_zone }, now }, asked.value);
+    } catch (error) {
+      // What it is of was deleted.
+      if (error instanceof Refusal && error.kind === 'not_found') throw gone;
+      throw error;
+    }
+  },
+});

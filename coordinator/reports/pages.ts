@@ -1,20 +1,51 @@
 import { csvOf, csvType } from '../../shared/api/csv.ts';
 import type { OutputOf } from '../../shared/api/operation.ts';
-import { getUptimeReport, reportQuery } from '../../shared/api/reports.ts';
+import {
+  getUptimeReport,
+  listReportShares,
+  reportQuery,
+  shareReport,
+  withdrawReportShare,
+} from '../../shared/api/reports.ts';
 import { listStatusPages } from '../../shared/api/status-pages.ts';
 import { durationText } from '../../shared/base/time.ts';
 import { listFilters } from '../monitors/contract.ts';
-import { figure, heading, msText, percentFigure, percentText, stateMark } from '../web/elements.ts';
+import { orDeadLink } from '../people/pages/parts.ts';
+import { goneShare, sharedFoot, sharedHeaders } from '../shares/pages.ts';
+import {
+  copyable,
+  figure,
+  heading,
+  linkButton,
+  msText,
+  percentFigure,
+  percentText,
+  rowAct,
+  stateMark,
+} from '../web/elements.ts';
 import { filterSelects, hiddenField } from '../web/forms.ts';
 import { type Html, html, icon, type Part, query, safeUrl } from '../web/html.ts';
-import { forMembers, type MembersRequest, send, show } from '../web/page.ts';
-import { number, table } from '../web/tables.ts';
+import {
+  forAnyone,
+  forMembers,
+  type MembersRequest,
+  type ShownPage,
+  seeOther,
+  send,
+  show,
+} from '../web/page.ts';
+import { acts, number, table } from '../web/tables.ts';
 import { type Times, timesIn } from '../web/times.ts';
+import { showSharedReport } from './contract.ts';
 import { periodOn } from './period.ts';
 
 type Report = OutputOf<typeof getUptimeReport>;
+type Asked = Readonly<Record<string, string>>;
 
-export const reports = forMembers.get('/reports', async (request) => {
+export const reports = forMembers.get('/reports', (request) => pageOf(request));
+
+/** `link`: one that was made just now. */
+async function pageOf(request: MembersRequest, link?: string): Promise<ShownPage> {
   const asked = askedOf(request);
   const report = await request.ask(getUptimeReport, asked);
   return show({
@@ -26,6 +57,7 @@ export const reports = forMembers.get('/reports', async (request) => {
           sentence: sentenceOf(report, timesIn(report.time_zone, request.now)),
           below: belowOf(report, timesIn(report.time_zone, request.now)),
           actions: html`
+            ${request.may(shareReport) && linkButton('#share', 'Share', { symbol: 'share' })}
             <a
               class="button"
               href="${safeUrl(`/reports.csv${query(asked)}`)}"
@@ -38,10 +70,95 @@ export const reports = forMembers.get('/reports', async (request) => {
         })}
         ${await filterForm(request, asked)}
         ${sheet(report, timesIn(report.time_zone, request.now))}
+        ${request.may(shareReport) && (await sharing(request, report, asked, link))}
       </div>
     `,
   });
+}
+
+async function sharing(
+  { ask, times }: MembersRequest,
+  report: Report,
+  asked: Asked,
+  link: string | undefined,
+): Promise<Html> {
+  const { items } = await ask(listReportShares, {});
+  // The sheet that is seen is shared, whatever the last month is then.
+  const { period, from, to } = report;
+  const fixed = period === null ? { ...asked, from, to } : { ...asked, period };
+  return html`
+    <section class="card" id="share">
+      <h2>Share</h2>
+      ${
+        link !== undefined &&
+        html`
+          <p>Anyone with this link sees this report. Copy it now: it is shown only once.</p>
+          ${copyable(link, 'link')}
+        `
+      }
+      <form class="fields" method="post" action="${safeUrl(`/reports/share${query(fixed)}#share`)}">
+        ${filterSelects({})('days', 'Link works', 'Until revoked', [
+          ['30', 'For 30 days'],
+          ['365', 'For a year'],
+        ])}
+        <button class="button">${icon('share')}Create link</button>
+      </form>
+      ${
+        items.length > 0 &&
+        table(
+          items.map(({ id, title, period: of, at, expires_at }) => ({
+            Report: of === null ? title : `${title}, ${periodWords(of)}`,
+            Shared: times.ago(at),
+            Ends: expires_at === null ? 'When revoked' : times.moment(expires_at),
+            Revoke: acts(html`
+              <form method="post" action="/reports/shares/${id}/withdraw">
+                ${rowAct({ symbol: 'delete', words: 'Revoke', of: title })}
+              </form>
+            `),
+          })),
+          'Links to reports',
+        )
+      }
+    </section>
+  `;
+}
+
+/** The answer itself shows the link, because it is shown once. */
+export const share = forMembers.post('/reports/share', async (request) => {
+  const days = request.form.value('days');
+  const { link } = await request.ask(shareReport, { ...askedOf(request), ...(days && { days }) });
+  return { ...(await pageOf(request, link)), headers: { 'cache-control': 'no-store' } };
 });
+
+export const withdrawShare = forMembers.post(
+  '/reports/shares/:share_id/withdraw',
+  async ({ ask, path }) => {
+    await ask(withdrawReportShare, { share_id: path.share_id });
+    return seeOther('/reports', { said: 'Link revoked.' });
+  },
+);
+
+/** A report for anyone with its link. */
+export const sharedReport = forAnyone.get(
+  '/shared/reports/:secret',
+  ({ askAsVisitor, path: { secret }, now }) =>
+    orDeadLink(async () => {
+      const report = await askAsVisitor(showSharedReport, { secret });
+      const times = timesIn(report.time_zone, now);
+      return show({
+        title: `${report.title}: report`,
+        frame: 'bare',
+        headers: sharedHeaders,
+        main: html`
+          <div class="stack shared">
+            ${heading({ sentence: sentenceOf(report, times), below: belowOf(report, times) })}
+            ${sheet(report, times, false)}
+            ${sharedFoot}
+          </div>
+        `,
+      });
+    }, goneShare),
+);
 
 export const reportFile = forMembers.get('/reports.csv', async (request) => {
   const report = await request.ask(getUptimeReport, askedOf(request));
@@ -56,7 +173,7 @@ export const reportFile = forMembers.get('/reports.csv', async (request) => {
 });
 
 /** What the operation takes, as far as the address has it. */
-function askedOf({ query: given }: MembersRequest): Readonly<Record<string, string>> {
+function askedOf({ query: given }: MembersRequest): Asked {
   return Object.fromEntries(
     Object.keys(reportQuery).flatMap((name) => (given[name] ? [[name, given[name]]] : [])),
   );
@@ -64,10 +181,7 @@ function askedOf({ query: given }: MembersRequest): Readonly<Record<string, stri
 
 type Option = readonly [value: string, label: string];
 
-async function filterForm(
-  { ask, now, caller }: MembersRequest,
-  asked: Readonly<Record<string, string>>,
-): Promise<Html> {
+async function filterForm({ ask, now, caller }: MembersRequest, asked: Asked): Promise<Html> {
   const zone = caller.organisation.time_zone;
   const [{ items }, pages] = await Promise.all([
     ask(listFilters, {}),
@@ -117,8 +231,9 @@ const months = new Intl.DateTimeFormat('en-GB', {
   timeZone: 'UTC',
 });
 
-/** `October 2026`, `Q3 2026`, `week 44 of 2026`. */
+/** `October 2026`, `Q3 2026`, `week 44 of 2026`, `last month`. */
 function periodWords(name: string): string {
+  if (/^\D/.test(name)) return name.replace('-', ' ');
   const [year = '', part = ''] = name.split('-');
   if (part.startsWith('Q')) return `${part} ${year}`;
   if (part.startsWith('W')) return `week ${Number(part.slice(1))} of ${year}`;
@@ -142,10 +257,10 @@ function belowOf({ from, to, time_zone, maintenance, unknown }: Report, times: T
 }
 
 /** The figures, the worst monitors, the incidents, and every monitor. */
-function sheet(report: Report, times: Times): Html {
+function sheet(report: Report, times: Times, isLinked = true): Html {
   const { total, promised, monitors, worst, incidents, left_out } = report;
-  const link = (href: string, words: string): Html =>
-    html`<a class="row-link" href="${safeUrl(href)}">${words}</a>`;
+  const link = (href: string, words: string): Part =>
+    isLinked ? html`<a class="row-link" href="${safeUrl(href)}">${words}</a>` : words;
   const lines = (some: Report['monitors'], caption: string): Html =>
     table(
       some.map((line) => ({

@@ -1,3 +1,4 @@
+import { isId } from '../../shared/base/crypto.ts';
 import type { Cause } from '../../shared/checks/result.ts';
 import type { Queryable } from '../database/connect.ts';
 import { searchText } from '../database/sql.ts';
@@ -5,30 +6,36 @@ import type { MonitorKey } from '../results/reading.ts';
 
 /** What a report is of: monitors to which all that is named applies. */
 export type Selection = {
+  /** One, or several with commas between. */
   readonly monitor: string | null;
   readonly group: string | null;
   readonly tag: string | null;
   readonly status_page: string | null;
 };
 
-/** Names of what is selected; null where the organisation has no such thing. */
+/** The different ids; what is none is as an id of nothing. */
+export function idsIn(text: string | null): readonly string[] {
+  return [...new Set(text?.toLowerCase().split(','))];
+}
+
+/** Names of what is selected; null, or one less, where the organisation has no such thing. */
 export async function selectedNames(
   sql: Queryable,
   organisation: string,
   { monitor, group, status_page }: Selection,
 ): Promise<{
-  readonly monitor: string | null;
+  readonly monitors: readonly string[];
   readonly group: string | null;
   readonly page: string | null;
 }> {
-  const [row] = await sql<{ monitor: string | null; group: string | null; page: string | null }[]>`
+  const [row] = await sql<{ monitors: string[]; group: string | null; page: string | null }[]>`
     select
-      (select name from monitors where organisation_id = ${organisation} and id = ${monitor})
-        as monitor,
+      array(select name from monitors where organisation_id = ${organisation}
+        and id = any(${idsIn(monitor).filter(isId)}::uuid[])) as monitors,
       (select name from groups where organisation_id = ${organisation} and id = ${group}) as group,
       (select name from status_pages where organisation_id = ${organisation}
         and id = ${status_page}) as page`;
-  return row ?? { monitor: null, group: null, page: null };
+  return row ?? { monitors: [], group: null, page: null };
 }
 
 type ReportedMonitor = MonitorKey & { readonly id: string; readonly name: string };
@@ -45,7 +52,7 @@ export function reportedMonitors(
     from monitors m left join status_page_monitors p
       on p.monitor_id = m.id and p.page_id = ${status_page}
     where m.organisation_id = ${organisation}
-      ${monitor === null ? sql`` : sql`and m.id = ${monitor}`}
+      ${monitor === null ? sql`` : sql`and m.id = any(${idsIn(monitor).filter(isId)}::uuid[])`}
       ${group === null ? sql`` : sql`and m.group_id = ${group}`}
       ${tag === null ? sql`` : sql`and m.tags @> array[${searchText(tag)}::text]`}
       ${status_page === null ? sql`` : sql`and p.page_id is not null`}

@@ -62,7 +62,7 @@ import {
   listProbes,
   revokeProbeInvitation,
 } from './probes.ts';
-import { getUptimeReport } from './reports.ts';
+import { getUptimeReport, listReportShares, shareReport, withdrawReportShare } from './reports.ts';
 import { getMonitorChecks, getMonitorPings, getMonitorResults } from './results.ts';
 import {
   addStatusPageReportUpdate,
@@ -125,6 +125,9 @@ export const operations = {
   getMonitorChecks,
   getMonitorLedger,
   getUptimeReport,
+  shareReport,
+  listReportShares,
+  withdrawReportShare,
   getMonitorPings,
   createTest,
   getTest,

@@ -344,6 +344,7 @@ export const exampleIds = {
   post: '019aa1f2-1c07-7a93-8e46-5b9d0f2c7a18',
   page: '019a9c1a-77f1-7a25-8c04-2f6d3b9e1a55',
   report: '019aa1f3-2f55-7c11-9d0a-7e4b8c1d6f29',
+  share: '019aa1f4-0b3e-7d62-8c57-2f9a6e1d4b83',
 } as const;
 
 /** The body of every refusal. */
@@ -473,4 +474,4 @@ export function nullableString(description: string, more: JsonSchema = {}) {
 export const apiVersion = '1.1.9';
 
 /** Counts our additions to that version: one more with every change of the document. */
-export const apiRevision = 79;
+export const apiRevision = 80;

@@ -14,7 +14,7 @@ import {
 } from './fields.ts';
 import { moment, written } from './moment.ts';
 import { UptimeOut } from './monitors.ts';
-import { exampleIds, operation } from './operation.ts';
+import { exampleIds, operation, page } from './operation.ts';
 
 const { percent, down_seconds, up_seconds, maintenance_seconds, unknown_seconds, paused_seconds } =
   UptimeOut.shape;
@@ -66,7 +66,7 @@ const unknown = literal(['apart', 'up', 'down'], {
 });
 const name = string({ example: 'Shop' });
 
-const UptimeReportOut = object('UptimeReportOut', {
+export const UptimeReportOut = object('UptimeReportOut', {
   title: string({ meaning: 'What it is of.', example: 'All monitors' }),
   period: nullable(string({ meaning: 'The period by name.', example: '2026-10' })),
   from: dateTime({ meaning: 'Where it begins.', example: '2026-09-30T22:00:00.000Z' }),
@@ -133,7 +133,11 @@ export const reportQuery = {
     limits: { maxLength: 100 },
     example: 'Europe/Berlin',
   }),
-  monitor: only('this monitor'),
+  monitor: maybe(string({ minLength: 1 }), {
+    description: 'Only this monitor, or these: up to 100 ids, with commas between.',
+    limits: { maxLength: 3_699 },
+    example: exampleIds.monitor,
+  }),
   group: only('monitors of this group'),
   tag: maybe(string({ minLength: 1 }), {
     description: 'Only monitors with this tag.',
@@ -149,6 +153,16 @@ export const reportQuery = {
   }),
 };
 
+const refusals = [
+  'period_invalid',
+  'promise_invalid',
+  'time_zone_invalid',
+  'report_too_large',
+  'monitor_not_found',
+  'group_not_found',
+  'status_page_not_found',
+] as const;
+
 export const getUptimeReport = operation({
   id: 'getUptimeReport',
   method: 'GET',
@@ -159,14 +173,70 @@ export const getUptimeReport = operation({
   description: 'Its sums are those of the ledger, to the millisecond. Up to 1,000 monitors.',
   query: reportQuery,
   response: UptimeReportOut,
-  refusals: [
-    'period_invalid',
-    'promise_invalid',
-    'time_zone_invalid',
-    'report_too_large',
-    'monitor_not_found',
-    'group_not_found',
-    'status_page_not_found',
-  ],
+  refusals,
   csv: 'monitors',
+});
+
+const path = '/api/v1/reports/shares';
+
+export const shareReport = operation({
+  id: 'shareReport',
+  method: 'POST',
+  path,
+  tag: 'Reports',
+  access: 'write',
+  summary: 'Create a link that shows a report to anyone who has it',
+  description:
+    'It is answered anew each time: `last-month` is then the month before. Names, sums and causes are shown, and no targets.',
+  body: object('ReportShareIn', {
+    ...reportQuery,
+    days: maybe(integer({ ge: 1, le: 3_650 }), {
+      description: 'After how many days it ends; not given, when it is revoked.',
+      example: 90,
+    }),
+  }),
+  response: object('ReportShareLinkOut', {
+    id: uuid({ example: exampleIds.share }),
+    link: string({
+      description: 'Shown once.',
+      example: 'https://antipode.example.com/shared/reports/9yQm0000000000000000000000',
+    }),
+  }),
+  success: 201,
+  refusals: [...refusals, 'share_limit'],
+});
+
+export const listReportShares = operation({
+  id: 'listReportShares',
+  method: 'GET',
+  path,
+  tag: 'Reports',
+  access: 'read',
+  summary: 'List links that show reports',
+  description:
+    'Newest first, without those that have ended. There are at most 100, all on one page.',
+  response: page(
+    'ReportSharesOut',
+    object('ReportShareOut', {
+      id: uuid({ example: exampleIds.share }),
+      title: string({ meaning: 'What it is of.', example: 'All monitors' }),
+      period: nullable(string({ meaning: 'The period, where it has a name.', example: '2026-10' })),
+      by: nullable(string({ meaning: 'Who made it.', example: 'ada@harbour.example.com' })),
+      at: dateTime({ meaning: 'When it was made.', example: '2026-11-02T09:00:00.000Z' }),
+      expires_at: nullable(
+        dateTime({ meaning: 'When it ends.', example: '2027-01-31T09:00:00.000Z' }),
+      ),
+    }),
+  ),
+});
+
+export const withdrawReportShare = operation({
+  id: 'withdrawReportShare',
+  method: 'DELETE',
+  path: `${path}/{share_id}`,
+  tag: 'Reports',
+  access: 'write',
+  summary: 'Revoke a link that shows a report',
+  params: { share_id: uuid() },
+  refusals: ['share_not_found'],
 });

@@ -106,7 +106,7 @@ const secretKeys = [
  * in their path, cookies, nkey seeds, passwords in URLs.
  */
 const secretText =
-  /svc_[0-9A-Za-z]{8,}|(?<=svc_session=)[\w-]+|(?<=\/(?:beat|enter|join|reset|verify|keep|finish|shared\/incidents)\/)[^/\s?"\\]+|\bS[UAOX][A-Z2-7]{50,}|(?<=:\/\/[^:/\s]*:)[^@\s]+(?=@)/g;
+  /svc_[0-9A-Za-z]{8,}|(?<=svc_session=)[\w-]+|(?<=\/(?:beat|enter|join|reset|verify|keep|finish|shared\/(?:incidents|reports))\/)[^/\s?"\\]+|\bS[UAOX][A-Z2-7]{50,}|(?<=:\/\/[^:/\s]*:)[^@\s]+(?=@)/g;
 
 /**
  * JSON lines on standard output. Secrets are removed by key and by shape, because an error's text

@@ -26,6 +26,7 @@ const nameless: Demo = {
   incident: 'x',
   check: 'check',
   share: 'x',
+  reportShare: { id: 'x', secret: 'x' },
   page: { id: 'x', slug: 'x', report: 'x' },
   channels: {
     ops: 'x',

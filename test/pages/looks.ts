@@ -268,6 +268,11 @@ export const pageLooks: readonly PageLook[] = [
     as: 'owner',
   },
   { name: 'reports', path: '/reports?period=2026', as: 'owner' },
+  {
+    name: 'report-shared',
+    path: ({ reportShare }) => `/shared/reports/${reportShare.secret}`,
+    as: 'stranger',
+  },
   { name: 'groups', path: '/groups', as: 'owner' },
   { name: 'groups-of-a-viewer', path: '/groups', as: 'viewer' },
   { name: 'group', path: ({ groupOf }) => `/groups/${groupOf('Platform')}`, as: 'owner' },

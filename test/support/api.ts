@@ -202,6 +202,8 @@ export type Things = {
   readonly post: string;
   /** On the page. */
   readonly report: string;
+  /** A link to a report of uptime. */
+  readonly share: string;
   /** Of a private probe. */
   readonly probeInvitation: string;
   readonly probe: string;
@@ -307,6 +309,7 @@ export const createThings = async (
     channel,
     post,
     report,
+    share: await send('/api/v1/reports/shares', {}),
     probeInvitation,
     probe,
     pingKey,

@@ -1,10 +1,9 @@
 import type { Sql } from '../../coordinator/database/connect.ts';
-import { writeShare } from '../../coordinator/incidents/queries.ts';
-import { newShareText, shareFingerprint } from '../../coordinator/incidents/shared-link.ts';
 import { insertWindow } from '../../coordinator/maintenance/queries.ts';
 import { draftWindow } from '../../coordinator/maintenance/window.ts';
 import { hashPassword } from '../../coordinator/people/secrets.ts';
 import { makeResultDays } from '../../coordinator/results/retention.ts';
+import { writeShare } from '../../coordinator/shares/links.ts';
 import type { Moment } from '../../shared/api/moment.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { isoText } from '../../shared/base/time.ts';
@@ -275,6 +274,8 @@ export type Demo = {
   readonly check: string;
   /** The secret of the link that shows it to everybody. */
   readonly share: string;
+  /** A link to a report of all monitors. */
+  readonly reportShare: { readonly id: string; readonly secret: string };
   readonly channels: DemoChannels;
   readonly webhooks: DemoWebhooks;
   /** What the world sees. */
@@ -522,13 +523,12 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
     },
   ];
   await sql`insert into incident_evidence ${rowsFor(sql, 'incident_evidence', evidence)}`;
-  const share = newShareText();
-  await writeShare(sql, {
-    incident,
+  const { secret: share } = await writeShare(sql, { incident, organisation, user: null, at: now });
+  const reportShare = await writeShare(sql, {
     organisation,
+    report: { title: 'All monitors', asked: { period: 'this-month' } },
     user: null,
-    at: now,
-    fingerprint: shareFingerprint(share),
+    at: now - day,
   });
 
   const windows = await seedDemoWindows(sql, organisation, now, {
@@ -546,7 +546,7 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
   await sql`analyze`;
   const webhooks = await seedDemoWebhooks(sql, organisation, now);
   const check = `check?at=${broke}&probe=Frankfurt`;
-  return { idOf, groupOf, incident, check, share, channels, webhooks, page, windows };
+  return { idOf, groupOf, incident, check, share, reportShare, channels, webhooks, page, windows };
 };
 
 /** What passing checks of the demo warn of, and whose certificate and which domain end when. */

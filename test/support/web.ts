@@ -289,7 +289,7 @@ export const startWeb = async ({
     authenticate: sessions.authenticate,
     instruments: {
       baseUrl,
-      readShare: createShares(sql, testResults()).read,
+      readShare: createShares(sql, testResults(), clock).read,
       consents,
       securityContact: 'mailto:security@antipode.example',
       identifiesProbes: true,

@@ -1186,20 +1186,30 @@ create table incident_owners (
 );
 create index incident_owners_incident on incident_owners (incident_id, id);
 
--- A link that shows one incident to whoever has it, until it is withdrawn. Only a hash of its
--- secret is kept.
-create table incident_shares (
-  incident_id uuid not null,
+-- Links that show one incident, or a report, to whoever has them (coordinator/shares/). Only a hash
+-- of the secret is kept.
+create table shares (
+  id uuid not null,
   organisation_id uuid not null,
+  -- Either an incident, or what a report is asked, as its operation takes it.
+  incident_id uuid,
+  report jsonb,
+  -- The report's, as it was then.
+  title text,
   fingerprint bytea not null,
   shared_by uuid,
   shared_at timestamptz not null default now(),
+  expires_at timestamptz,
+  check (num_nonnulls(incident_id, report) = 1),
+  check ((title is null) = (report is null)),
   unique (fingerprint),
-  primary key (incident_id),
+  unique (incident_id),
+  primary key (id),
   foreign key (incident_id) references incidents on delete cascade,
   foreign key (organisation_id) references organisations on delete cascade,
   foreign key (shared_by) references users on delete set null
 );
+create index shares_organisation on shares (organisation_id, shared_at) where report is not null;
 
 -- What an organisation writes about an incident afterwards. Published, the status pages that show
 -- the incident show it too.

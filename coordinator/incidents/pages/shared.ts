@@ -1,4 +1,5 @@
 import { incidentSentence } from '../../../shared/base/text.ts';
+import { goneShare, sharedFoot, sharedHeaders } from '../../shares/pages.ts';
 import { sampleLanes } from '../../web/charts.ts';
 import { byContinent } from '../../web/elements.ts';
 import { html } from '../../web/html.ts';
@@ -8,29 +9,12 @@ import { isOfJob, outage } from './verdict.ts';
 
 /** One incident for anyone who has its link. */
 
-const gone = show({
-  title: 'Link not found',
-  frame: 'bare',
-  status: 404,
-  headers: {
-    'x-robots-tag': 'noindex',
-    'cache-control': 'no-store',
-    'referrer-policy': 'no-referrer',
-  },
-  main: html`
-    <div class="card entry">
-      <h1>This link does not work</h1>
-      <p>It was revoked, or a part of the address is missing.</p>
-    </div>
-  `,
-});
-
 /** One incident for anyone with the link: verdict, times, causes, continents, and nothing else. */
 export const sharedIncident = forAnyone.get(
   '/shared/incidents/:secret',
   async ({ path, with: { readShare }, now }) => {
     const seen = await readShare(path.secret ?? '');
-    if (!seen) return gone;
+    if (!seen) return goneShare;
     const times = timesIn(seen.time_zone, now);
     const { name, started_at, confirmed_at, resolved_at } = seen;
     const [began, ended] = [started_at, resolved_at];
@@ -53,11 +37,7 @@ export const sharedIncident = forAnyone.get(
     return show({
       title: `${ended === null ? (confirmed_at === null ? 'Verifying' : 'Down') : 'Resolved'}: ${name}`,
       frame: 'bare',
-      headers: {
-        'x-robots-tag': 'noindex',
-        'cache-control': 'no-store',
-        'referrer-policy': 'no-referrer',
-      },
+      headers: sharedHeaders,
       main: html`
         <div class="stack shared">
           ${outage(
@@ -82,9 +62,7 @@ export const sharedIncident = forAnyone.get(
             },
           )}
           ${lanes && html`<section class="card"><h2>Checks during the incident</h2>${lanes}</section>`}
-          <p class="soft">
-            Shared with Antipode, which confirms every outage from another continent.
-          </p>
+          ${sharedFoot}
         </div>
       `,
     });

@@ -43,6 +43,7 @@ const standIns: Things = {
   pingKey: '00000000-0000-7000-8000-00000000000e',
   member: 'stand-in@example.org',
   report: '00000000-0000-7000-8000-00000000000c',
+  share: '00000000-0000-7000-8000-000000000011',
   webhook: '00000000-0000-7000-8000-00000000000e',
   delivery: '00000000-0000-7000-8000-00000000000f',
 };
@@ -59,6 +60,7 @@ const names = [
   'channel',
   'post',
   'report',
+  'share',
   'probeInvitation',
   'probe',
   'pingKey',
@@ -78,6 +80,7 @@ const {
   channel,
   post,
   report,
+  share,
   probeInvitation,
   webhook,
   delivery,
@@ -100,11 +103,13 @@ const idsFor = (name: string): fc.Arbitrary<string> => {
                 ? [report]
                 : name.startsWith('probe')
                   ? [probeInvitation]
-                  : name.startsWith('webhook')
-                    ? [webhook]
-                    : name.startsWith('delivery')
-                      ? [delivery]
-                      : [incident];
+                  : name.startsWith('share')
+                    ? [share]
+                    : name.startsWith('webhook')
+                      ? [webhook]
+                      : name.startsWith('delivery')
+                        ? [delivery]
+                        : [incident];
   return fc.oneof(
     { weight: 16, arbitrary: fc.constantFrom(...fitting) },
     { weight: 1, arbitrary: fc.constantFrom(...Object.values(standIns)) },

@@ -62,6 +62,7 @@ const byHand: Readonly<Record<string, readonly string[] | string>> = {
   '/sign-in/second-step': ['finishSignIn'],
   '/monitors/:monitor_id/edit': ['updateMonitor', 'setMonitorChannels', 'createTest'],
   '/monitors/:monitor_id/leave-out': ['updateMonitor'],
+  '/reports/share': ['shareReport'],
   '/alerts/new': ['createChannel', 'tryChannel'],
   '/alerts/this-browser': ['createChannel'],
   '/alerts/this-browser/test': ['tryChannel'],

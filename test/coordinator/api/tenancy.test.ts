@@ -83,6 +83,7 @@ const bodies: { readonly [Id in OperationId]?: (of: Things) => object } = {
   createWebhook: () => ({ url: 'https://hooks.example.org/' }),
   updateWebhook: () => ({ description: 'Renamed' }),
   replayWebhook: () => ({ since: '2026-01-01T00:00:00Z' }),
+  shareReport: ({ monitor }) => ({ monitor }),
   createTest: ({ monitor }) => ({ type: 'https', target: 'https://example.org/', monitor }),
 };
 
@@ -106,6 +107,7 @@ const request = (id: OperationId, of: Things) => {
     .replace('{channel_id}', of.channel)
     .replace('{post_id}', of.post)
     .replace('{report_id}', of.report)
+    .replace('{share_id}', of.share)
     .replace('{probe_invitation_id}', of.probeInvitation)
     .replace('{probe_id}', of.probe)
     .replace('{ping_key_id}', of.pingKey)
@@ -188,6 +190,7 @@ describe('A caller without access', () => {
       channel: newId(),
       post: newId(),
       report: newId(),
+      share: newId(),
       probeInvitation: newId(),
       probe: newId(),
       pingKey: newId(),
@@ -295,6 +298,7 @@ describe('A caller with access', () => {
       const last = [
         'endMaintenanceNow',
         'withdrawIncidentShare',
+        'withdrawReportShare',
         'revokeProbeInvitation',
         'endProbe',
         'endPingKey',

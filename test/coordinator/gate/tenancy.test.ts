@@ -92,6 +92,7 @@ const estate = async (): Promise<Estate> => {
       text: 'x',
     })
   ).id;
+  const { id: share_id } = await bench.call(operations.shareReport, as, {});
   const subscriber_id = newId();
   await bench.sql`insert into status_page_subscribers (id, page_id, email, language, asked_at)
     values (${subscriber_id}, ${page_id}, 'ada@reader.example', 'en', now())`;
@@ -149,6 +150,7 @@ const estate = async (): Promise<Estate> => {
       post_id,
       report_id,
       subscriber_id,
+      share_id,
     },
   };
 };
@@ -344,6 +346,8 @@ const namesNothing = [
   'getMonitorChoices',
   'listCauses',
   'getUptimeReport',
+  'shareReport',
+  'listReportShares',
   'listChannels',
   'listChannelKinds',
   'getChannelChoices',

@@ -20,6 +20,9 @@ const temporary: Readonly<Record<string, (end: number, mark: Buffer) => PromiseL
   oauth_records: (end, mark) => sql`
     insert into oauth_records (model, fingerprint, payload, created_at, expires_at)
     values ('Session', ${mark}, '{}'::jsonb, ${made}, ${new Date(end)})`,
+  shares: (end, mark) => sql`
+    insert into shares (id, organisation_id, report, title, fingerprint, expires_at)
+    values (${newId()}, ${organisation}, '{}'::jsonb, 'All monitors', ${mark}, ${new Date(end)})`,
 };
 
 test.each(Object.entries(temporary))(

@@ -21,7 +21,7 @@ describe('sharing', () => {
   beforeAll(async () => {
     house = await createTestOrganisation(bench.sql);
     unknownSender = await createTestOrganisation(bench.sql);
-    shares = createShares(bench.sql, testResults());
+    shares = createShares(bench.sql, testResults(), { now: () => bench.now });
   });
 
   const incident = async (): Promise<string> => {
@@ -136,7 +136,7 @@ describe('sharing', () => {
       });
       const rows = await bench.sql<
         { row: string }[]
-      >`select row_to_json(s)::text as row from incident_shares s`;
+      >`select row_to_json(s)::text as row from shares s`;
       for (const { row } of rows) expect(row).not.toContain(textOf(link));
     });
   });

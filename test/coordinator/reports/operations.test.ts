@@ -1,11 +1,17 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { showSharedReport } from '../../../coordinator/reports/contract.ts';
 import { makeDays } from '../../../coordinator/results/days.ts';
 import { makeResultDays } from '../../../coordinator/results/retention.ts';
 import { csvOf } from '../../../shared/api/csv.ts';
 import { createGroup } from '../../../shared/api/groups.ts';
 import { createMaintenanceWindow } from '../../../shared/api/maintenance.ts';
 import { createMonitor, getMonitorLedger } from '../../../shared/api/monitors.ts';
-import { getUptimeReport } from '../../../shared/api/reports.ts';
+import {
+  getUptimeReport,
+  listReportShares,
+  shareReport,
+  withdrawReportShare,
+} from '../../../shared/api/reports.ts';
 import { addStatusPageMonitor, createStatusPage } from '../../../shared/api/status-pages.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
@@ -205,6 +211,7 @@ describe('a report of uptime', () => {
       return [title, ...monitors.map(({ name }) => name)];
     };
     expect(await of({ monitor: blog })).toEqual(['Blog', 'Blog']);
+    expect(await of({ monitor: `${shop},${blog}` })).toEqual(['2 monitors', 'Blog', 'Shop']);
     expect(await of({ group })).toEqual(['Web', 'Shop']);
     expect(await of({ tag: 'eu' })).toEqual(['tag eu', 'Blog']);
     expect(await of({ status_page: page.id })).toEqual(['Public', 'Our shop']);
@@ -214,10 +221,13 @@ describe('a report of uptime', () => {
   test('hides what is of other organisations, and refuses what is no period', async () => {
     for (const [input, code] of [
       [{ monitor: shop }, 'monitor_not_found'],
+      [{ monitor: 'x,y' }, 'monitor_not_found'],
       [{ group }, 'group_not_found'],
       [{ status_page: newId() }, 'status_page_not_found'],
     ] as const)
       expect(await bench.refusal(getUptimeReport, stranger.owner, input)).toBe(code);
+    const half = { monitor: `${shop},${newId()}` };
+    expect(await bench.refusal(getUptimeReport, house.owner, half)).toBe('monitor_not_found');
     expect((await bench.call(getUptimeReport, stranger.owner, {})).monitors).toEqual([]);
     for (const [input, code] of [
       [{ period: '2026-12' }, 'period_invalid'],
@@ -240,5 +250,68 @@ describe('a report of uptime', () => {
       ['All monitors', 'Blog', '1', ''],
       ['All monitors', 'Shop', '1800.002', '400'],
     ]);
+  });
+});
+
+describe('a link to a report', () => {
+  const visitor = { address: '192.0.2.7', device: 'Firefox' };
+  const share = (input: object) => bench.call(shareReport, house.member, input);
+  const secretOf = (link: string): string =>
+    /^https:\/\/antipode\.test\/shared\/reports\/([A-Za-z0-9_-]{32})$/.exec(link)?.[1] ?? '';
+  const open = async (secret: string): Promise<unknown> =>
+    (await bench.gate.executeForVisitor(showSharedReport, visitor, { body: { secret } })).body;
+  const refused = (secret: string) => expect(open(secret)).rejects.toThrow('revoked, or has ended');
+
+  test('shows what its report shows, by the same clock and the same choices', async () => {
+    const asked = {
+      from: '2026-10-05',
+      to: '2026-10-20T12:00:00+02:00',
+      time_zone: 'America/New_York',
+      monitor: `${shop},${blog}`,
+      maintenance: 'counts',
+      unknown: 'down',
+      promised: 99.9,
+    };
+    const { link } = await share(asked);
+    const seen = await open(secretOf(link));
+    expect(seen).toEqual(await report(asked));
+    expect(JSON.stringify(seen)).not.toContain('example.com');
+  });
+
+  test('is listed until it is revoked or has ended, and its secret nowhere', async () => {
+    const [lasting, ending] = [await share({ period: '2026-10' }), await share({ days: 1 })];
+    const list = async (who = house.viewer) =>
+      (await bench.call(listReportShares, who, {})).items.map(({ id }) => id);
+    expect((await list()).slice(0, 2).toSorted()).toEqual([lasting.id, ending.id].toSorted());
+    expect(await list(stranger.owner)).toEqual([]);
+    const [row] = await bench.sql<{ row: string }[]>`
+      select row_to_json(s)::text as row from shares s where id = ${lasting.id}`;
+    expect(row?.row).not.toContain(secretOf(lasting.link));
+    const of = { share_id: lasting.id };
+    expect(await bench.refusal(withdrawReportShare, stranger.owner, of)).toBe('share_not_found');
+    await open(secretOf(lasting.link));
+    await bench.call(withdrawReportShare, house.member, of);
+    expect(await bench.refusal(withdrawReportShare, house.member, of)).toBe('share_not_found');
+    await refused(secretOf(lasting.link));
+    await open(secretOf(ending.link));
+    bench.now += 24 * hour;
+    await refused(secretOf(ending.link));
+    expect(await list()).not.toContain(ending.id);
+    bench.now = now;
+  });
+
+  test('shows nothing once what it is of was deleted, or where it is written wrongly', async () => {
+    const { id } = await bench.call(createGroup, house.owner, { name: 'Gone' });
+    const { link } = await share({ group: id });
+    await open(secretOf(link));
+    await bench.sql`delete from groups where id = ${id}`;
+    for (const secret of [secretOf(link), '', 'A'.repeat(32), 'A'.repeat(5_000)])
+      await refused(secret);
+  });
+
+  test('is one of at most a hundred', async () => {
+    const many = Array.from({ length: 100 }, () => share({}));
+    await Promise.allSettled(many);
+    expect(await bench.refusal(shareReport, house.owner, {})).toBe('share_limit');
   });
 });

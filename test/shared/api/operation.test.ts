@@ -38,6 +38,9 @@ describe('The table of operations', () => {
       'getMonitorChecks',
       'getMonitorLedger',
       'getUptimeReport',
+      'shareReport',
+      'listReportShares',
+      'withdrawReportShare',
       'getMonitorPings',
       'createTest',
       'getTest',
@@ -387,6 +390,8 @@ describe('stored bounds', () => {
     'rotateBeatAddress overlap_s greater_than_equal',
     'rotatePingKey overlap_s less_than_equal',
     'rotatePingKey overlap_s greater_than_equal',
+    'shareReport days less_than_equal',
+    'shareReport days greater_than_equal',
   ];
 
   test('no length and no range of what is kept is refused by the shape of a body', () => {

@@ -34,7 +34,16 @@ describe('log', () => {
   });
 
   test('secrets are taken out of paths that hold one, and of cookies', () => {
-    const places = ['enter', 'join', 'reset', 'verify', 'keep', 'finish', 'shared/incidents'];
+    const places = [
+      'enter',
+      'join',
+      'reset',
+      'verify',
+      'keep',
+      'finish',
+      'shared/incidents',
+      'shared/reports',
+    ];
     const text = logged((log) =>
       log.error(
         { url: '/enter/OneTimeSecret-1', cookie_header: 'a=b; svc_session=OneTimeSecret-2' },

@@ -168,6 +168,7 @@ const furnish = async (): Promise<{
   const post = ['--kind', 'investigating', '--text', `${a} ${c}`];
   const post_id = await made('status-pages', 'create-post', page_id, incident_id, ...post);
   const report_id = await made('status-pages', 'create-report', page_id, '--title', a, ...post);
+  const share_id = await made('reports', 'share');
   const target = ['--target', 'https://a.example/'];
   const test_id = await made('tests', 'create', '--type', 'https', ...target);
   const job_id = await made('monitors', 'create', '--type', 'heartbeat', '--name', `${b} job`);
@@ -187,6 +188,7 @@ const furnish = async (): Promise<{
     cause_id: await makeCause(sql, house.organisation, incident_id),
     post_id,
     report_id,
+    share_id,
     probe_id,
     place_id: probe_id,
     probe_invitation_id,
