@@ -25,6 +25,7 @@ import { idleMs, oldestMs } from '../people/sessions.ts';
 import { forgetRegistrations } from '../registrations/queries.ts';
 import { forgetDays, makeDays } from '../results/days.ts';
 import { dropJournalHours, makeJournalHours } from '../results/journal.ts';
+import { makeMonths } from '../results/months.ts';
 import type { Results } from '../results/reading.ts';
 import {
   areBeingRead,
@@ -293,6 +294,11 @@ export function createHousekeeper({
         await endings.tick(() => performance.now() < until);
       }
       await repeat(until, () => inTransaction(sql, forgetMonitors));
+      await repeat(until, () =>
+        inTransaction(sql, (transaction) =>
+          makeMonths(transaction, { now, batchSize: daysAtOnce, results }),
+        ),
+      );
     },
   };
 }

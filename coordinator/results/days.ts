@@ -5,6 +5,7 @@ import { bytesText } from '../database/table.ts';
 import { placeOf, placesOfProbes } from '../probes/places.ts';
 import type { Check } from './check.ts';
 import { hourMs, hourOf } from './chunk.ts';
+import { dateOf, markMonths, monthSummaries } from './months.ts';
 import { createResults, type MonitorKey, noUnsealedHours, type Results } from './reading.ts';
 import type { Series, SeriesRow } from './series.ts';
 import {
@@ -55,11 +56,6 @@ export async function makeDays(
   return marks.length > 0;
 }
 
-/** The UTC day of a time, as the database reads it. */
-function dateOf(at: number): string {
-  return new Date(at).toISOString().slice(0, 10);
-}
-
 async function makeDay(
   sql: Transaction,
   day: number,
@@ -92,6 +88,11 @@ async function makeDay(
     on conflict (day, monitor_key) do update
     set whole = excluded.whole, hours = excluded.hours
     where (days.whole, days.hours) <> (excluded.whole, excluded.hours)`;
+  await markMonths(
+    sql,
+    day,
+    rows.map(({ monitor }) => monitor),
+  );
 }
 
 /** How many checks cells count; 0 of damaged ones. */
@@ -157,7 +158,7 @@ const mostRows = 40_000;
 
 /**
  * The checks of monitors within a window, by their keys, from rows of days alone: the whole hours of
- * UTC that begin in it, of days that are over. None where that would be too many rows.
+ * UTC that begin in it, of days that are over. Where that would be too many rows, its months of UTC.
  */
 export async function summariesOf(
   sql: Queryable,
@@ -168,7 +169,8 @@ export async function summariesOf(
   const found = new Map<number, Summary>();
   const outside = emptySummary();
   const days = Math.ceil(to / dayMs) - Math.floor(from / dayMs);
-  if (days * monitors.length > mostRows) return found;
+  if (days * monitors.length > mostRows)
+    return monthSummaries(sql, results, monitors, { from, to });
   const size = Math.max(1, Math.floor(rowsAtOnce / days));
   for (let first = 0; first < monitors.length; first += size) {
     const keys = monitors.slice(first, first + size).map(({ key }) => key);
@@ -334,7 +336,8 @@ export function tenthsOf(ms: number | null): number | null {
   return ms === null ? null : Math.round(ms * 10) / 10;
 }
 
-/** Deletes the rows of days before this time. */
+/** Deletes the rows of days before this time, and of months that begin before it. */
 export async function forgetDays(sql: Queryable, before: number): Promise<void> {
+  await sql`delete from months where month < ${dateOf(before)}`;
   await sql`delete from days where day < ${dateOf(before)}`;
 }

@@ -64,6 +64,9 @@ export async function forgetMonitors(sql: Queryable): Promise<boolean> {
     select generate_series(min(day), max(day), '1 day')::date from days))`;
   await sql`delete from stale_days where monitor_key = ${key} and day = any(array(
     select generate_series(min(day), max(day), '1 day')::date from stale_days))`;
+  await sql`delete from months where monitor_key = ${key} and month = any(array(
+    select generate_series(min(month), max(month), '1 month')::date from months))`;
+  await sql`delete from stale_months where monitor_key = ${key}`;
   const left = [chunks, days].some(({ count }) => count > 0);
   if (!left) await sql`delete from forgotten_monitors where monitor_key = ${key}`;
   return true;

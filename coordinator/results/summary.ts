@@ -119,17 +119,31 @@ function written(places: readonly (readonly [string, readonly (readonly Check[])
     bytes.push(...text);
     const present = hours.reduce((bits, some, hour) => bits + (some.length > 0 ? 1 << hour : 0), 0);
     bytes.push(present & 0xff, (present >> 8) & 0xff, present >> 16);
-    for (const some of hours) if (some.length > 0) writeCell(bytes, some);
+    for (const some of hours) {
+      if (some.length === 0) continue;
+      const summary = emptySummary();
+      for (const check of some) countCheck(summary, check);
+      writeCell(bytes, summary);
+    }
   }
+  return sealed(bytes);
+}
+
+/** One summary alone, of no place, as cells. */
+export function cellsOf(summary: Summary): Buffer {
+  const bytes = [version, 1, 0, 1, 0, 0];
+  writeCell(bytes, summary);
+  return sealed(bytes);
+}
+
+function sealed(bytes: readonly number[]): Buffer {
   const data = Buffer.alloc(bytes.length + 4);
   data.set(bytes);
   data.writeUInt32BE(crc32(data.subarray(0, bytes.length)), bytes.length);
   return data;
 }
 
-function writeCell(bytes: number[], checks: readonly Check[]): void {
-  const summary = emptySummary();
-  for (const check of checks) countCheck(summary, check);
+function writeCell(bytes: number[], summary: Summary): void {
   const { ok, failed, unknown, sum, least, most, sketch } = summary;
   const hasOthers = failed + unknown > 0;
   pushVarint(bytes, ok * 2 + (hasOthers ? 1 : 0));

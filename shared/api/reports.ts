@@ -49,7 +49,7 @@ const sums = {
     }),
     {
       description:
-        'Of days that are over; null where none has a passing check, or monitors times days are more than 40,000.',
+        'Of days that are over; where monitors times days are more than 40,000, of months of UTC that are over and whose 15th begins in the period. Null where none has a passing check.',
     },
   ),
 };

@@ -1036,6 +1036,23 @@ create table stale_days (
   primary key (day, monitor_key)
 ) with (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='10000');
 
+-- A monitor's month, all places together, which reports of long periods are read from; made of its
+-- days (coordinator/results/months.ts).
+create table months (
+  month date not null,
+  monitor_key bigint not null,
+  cells bytea not null,
+  primary key (month, monitor_key)
+);
+
+-- Months of monitors whose days changed since their row was made.
+create table stale_months (
+  month date not null,
+  monitor_key bigint not null,
+  primary key (monitor_key, month)
+);
+create index stale_months_month on stale_months (month);
+
 -- INCIDENTS
 -- Outages, what was seen of them, and what people say of them.
 

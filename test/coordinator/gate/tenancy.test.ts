@@ -555,7 +555,7 @@ test('what an organisation reads is the same where no other is in the database',
   await bench.sql`delete from organisations where id <> ${alone.house.organisation}`;
   await bench.sql`delete from users u
     where not exists (select 1 from memberships m where m.user_id = u.id)`;
-  for (const table of ['chunks', 'days', 'stale_days'])
+  for (const table of ['chunks', 'days', 'stale_days', 'months', 'stale_months'])
     await bench.sql`delete from ${bench.sql(table)}
       where monitor_key not in (select key from monitors)`;
   await bench.sql`delete from journal where data not in (

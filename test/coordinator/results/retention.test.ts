@@ -51,16 +51,20 @@ describe('results', () => {
     await sql`insert into days (day, monitor_key, whole, hours)
       select day, key, '', '' from unnest('{2026-01-01,2026-11-01}'::date[]) day, unnest('{5,6}'::int[]) key`;
     await sql`insert into stale_days (day, monitor_key) values ('2026-11-01', 5), ('2026-11-02', 6)`;
+    await sql`insert into months (month, monitor_key, cells)
+      select '2026-10-01', key, '' from unnest('{5,6}'::int[]) key`;
+    await sql`insert into stale_months (month, monitor_key) values ('2026-10-01', 5)`;
     await sql`insert into forgotten_monitors (monitor_key, monitor_id) values (5, ${newId()})`;
     while (await sql.begin(forgetMonitors));
     expect(await sql`select 1 from forgotten_monitors`).toHaveLength(0);
     expect(await sql`select monitor_key from chunks where monitor_key in (5, 6)`).toEqual([
       { monitor_key: 6 },
     ]);
-    // Two days, the one that is stale, and the one of the chunk.
+    // Two days, their month, the one that is stale, and the one of the chunk.
     expect(
-      await sql`select monitor_key from days union all
+      await sql`select monitor_key from days union all select monitor_key from months union all
+      select monitor_key from stale_months union all
       select monitor_key from stale_days where monitor_key in (5, 6)`,
-    ).toEqual([6, 6, 6, 6].map((monitor_key) => ({ monitor_key })));
+    ).toEqual([6, 6, 6, 6, 6].map((monitor_key) => ({ monitor_key })));
   });
 });
