@@ -554,18 +554,14 @@ export async function responseTimes(
   { operation }: Pick<Tool, 'operation'>,
 ): Promise<ToolAnswer> {
   const { from, to, series } = await ask(operation, input);
-  const lines = responseTimesRecords(series).map((one) =>
+  const lines = records(series).map((one) =>
     responseTimesLineOf(one, Date.parse(String(from)), Date.parse(String(to))),
   );
   const columns = `from | checks | mean ms | least ms | most ms | mean ms of each twelfth of the time, oldest first`;
   const title = `Response times from ${String(from)} to ${String(to)}`;
   return {
-    texts: [[opening, title, Object.keys(columns).join(' | '), ...lines, closing].join('\n')],
+    texts: [[opening, title, columns, ...lines, closing].join('\n')],
   };
-}
-
-function responseTimesRecords(value: unknown): Item[] {
-  return Array.isArray(value) ? value.filter(isRecord) : [];
 }
 
 const parts = 12;
@@ -575,7 +571,7 @@ function responseTimesLineOf(
   from: number,
   to: number,
 ): string {
-  const points = responseTimesRecords(those);
+  const points = records(those);
   const known = (key: string): number[] =>
     points.flatMap((point) => (typeof point[key] === 'number' ? [point[key]] : []));
   const mean = meanOf(points);

@@ -232,6 +232,9 @@ test('response times are a line for each continent, the mean by how many checks 
   };
   const [text = ''] = (await called('response_times').run(around(answers), {})).texts;
   expect(text).toContain(
+    '\nfrom | checks | mean ms | least ms | most ms | mean ms of each twelfth',
+  );
+  expect(text).toContain(
     '\nEurope | 60 passed, 2 failed | 367 | 100 | 2000 | 150 - - - - - - - - - - 800\n',
   );
   expect(text).toContain('\nAsia | 0 passed, 1 failed | - | - | - | - - - - - - - - - - - -\n');
