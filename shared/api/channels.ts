@@ -14,7 +14,15 @@ import {
   string,
   uuid,
 } from './fields.ts';
-import { exampleIds, maxIdsIn, nullableString, operation, page, pageQuery } from './operation.ts';
+import {
+  exampleIds,
+  maxIdsIn,
+  nullableString,
+  operation,
+  page,
+  pageQuery,
+  patched,
+} from './operation.ts';
 
 /** Who is notified of outages, how, and when. */
 
@@ -188,7 +196,7 @@ const ChannelPatch = object(
     hours: maybe(Hours, { description: 'Without spans: at any hour.' }),
     warnings: maybe(boolean(), { description: 'Whether it gets warnings, too.' }),
   },
-  { description: 'A field that is not sent, or null, stays as it is.' },
+  patched,
 );
 
 const channelId = { channel_id: uuid() };

@@ -1,5 +1,5 @@
 import { dateTime, grown, integer, maybe, nullable, object, string, uuid } from './fields.ts';
-import { exampleIds, operation, page, pageQuery } from './operation.ts';
+import { exampleIds, operation, page, pageQuery, patched } from './operation.ts';
 import { warnings } from './warnings.ts';
 
 export const GroupOut = object('GroupOut', {
@@ -72,7 +72,7 @@ const GroupPatch = object(
       limits: { maxLength: 200 },
     }),
   },
-  { description: 'A field that is not sent, or null, stays as it is.' },
+  patched,
 );
 
 const groupId = { group_id: uuid() };

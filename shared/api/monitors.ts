@@ -20,7 +20,7 @@ import {
   uuid,
   valueFault,
 } from './fields.ts';
-import { exampleIds, operation, page, pageQuery } from './operation.ts';
+import { exampleIds, operation, page, pageQuery, patched } from './operation.ts';
 import { sides } from './sides.ts';
 import { warnings } from './warnings.ts';
 
@@ -210,7 +210,7 @@ export const MonitorPatch = object(
     runbook: maybe(runbook, { description: `An empty one takes it away. ${runbookWords}` }),
     ...dependencies,
   },
-  { description: 'A field that is not sent, or null, stays as it is.' },
+  patched,
   ({ group, ungroup }, place) =>
     group !== null && ungroup
       ? valueFault(

@@ -347,6 +347,9 @@ export const exampleIds = {
   share: '019aa1f4-0b3e-7d62-8c57-2f9a6e1d4b83',
 } as const;
 
+/** What is said of the body of each change. */
+export const patched = { description: 'A field that is not sent, or null, stays as it is.' };
+
 /** The body of every refusal. */
 export const ErrorOut = object('ErrorOut', {
   error: object('ErrorDetail', {

@@ -11,7 +11,7 @@ import {
   uuid,
 } from './fields.ts';
 import { moment, written } from './moment.ts';
-import { exampleIds, nullableString, operation, page, pageQuery } from './operation.ts';
+import { exampleIds, nullableString, operation, page, pageQuery, patched } from './operation.ts';
 import { postKinds } from './status-pages.ts';
 
 /** What people report on a status page themselves, beside the incidents that checks confirm. */
@@ -118,7 +118,7 @@ const ReportPatch = object(
       }),
     ),
   },
-  { description: 'A field that is not sent, or null, stays as it is.' },
+  patched,
 );
 
 const UpdateIn = object('StatusPageReportUpdateIn', {

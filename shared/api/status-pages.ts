@@ -11,7 +11,15 @@ import {
   string,
   uuid,
 } from './fields.ts';
-import { exampleIds, maxIdsIn, nullableString, operation, page, pageQuery } from './operation.ts';
+import {
+  exampleIds,
+  maxIdsIn,
+  nullableString,
+  operation,
+  page,
+  pageQuery,
+  patched,
+} from './operation.ts';
 
 const summary = {
   id: uuid({ example: exampleIds.page }),
@@ -161,7 +169,7 @@ export const StatusPagePatch = object(
         'Everything that the page shows, from top to bottom: what is not named is no longer published. A monitor stands under the heading of its group.',
     }),
   },
-  { description: 'A field that is not sent, or null, stays as it is.' },
+  patched,
 );
 
 const StatusPageOrderIn = object('StatusPageOrderIn', {

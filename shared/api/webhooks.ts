@@ -15,7 +15,7 @@ import {
   valueFault,
 } from './fields.ts';
 import { moment, written } from './moment.ts';
-import { exampleIds, nullableString, operation, page, pageQuery } from './operation.ts';
+import { exampleIds, nullableString, operation, page, pageQuery, patched } from './operation.ts';
 
 /** Addresses of an organisation's own programs, which get every event as a signed POST. */
 
@@ -103,7 +103,7 @@ const WebhookPatch = object(
         'What waits is dropped when it is turned off. Turned on, it begins with what comes then; a replay sends what came before.',
     }),
   },
-  { description: 'A field that is not sent, or null, stays as it is.' },
+  patched,
 );
 
 const webhookId = { webhook_id: uuid() };
