@@ -35,7 +35,7 @@ import {
   seeOther,
   show,
 } from '../web/page.ts';
-import { number, stepTable } from '../web/tables.ts';
+import { stepTable } from '../web/tables.ts';
 import { groupRows, listGroupStatuses, listMonitorsOutside, showGroup } from './contract.ts';
 
 type Listed = OutputOf<typeof listGroupStatuses>;
@@ -105,7 +105,7 @@ async function pageOf(request: MembersRequest, state: FormState): Promise<PageAn
             : `${below} Your role can only read: members change them.`,
         })}
         ${stepTable(
-          listed.items.map((group) => ({
+          failingFirst(listed.items).map((group) => ({
             id: `group-${group.id}`,
             Status: stateMark(groupState(group.status)),
             Group: html`
@@ -114,8 +114,7 @@ async function pageOf(request: MembersRequest, state: FormState): Promise<PageAn
                 ${group.description !== null && html`<span class="note">${group.description}</span>`}
               </span>
             `,
-            Monitors: number(group.monitors),
-            'By status': countsText(group),
+            Monitors: countsText(group),
           })),
         )}
         ${pager({
@@ -147,16 +146,22 @@ function makeForm(state: FormState, isFirst: boolean): Html {
   `;
 }
 
+/** Each of these by name. */
+function failingFirst(items: Listed['items']): Listed['items'] {
+  const last = ['verifying', 'down'];
+  return items.toSorted((a, b) => last.indexOf(b.status) - last.indexOf(a.status));
+}
+
 function sentenceOf({ items, matching }: Listed): string {
   const down = items.filter(({ status }) => status === 'down');
   const [first] = down;
   if (first)
     return down.length === 1
-      ? `${first.name} is down.`
-      : `${first.name} and ${down.length - 1} more groups are down.`;
+      ? `${first.name} is down`
+      : `${first.name} and ${down.length - 1} more groups are down`;
   const verifying = items.find(({ status }) => status === 'verifying');
-  if (verifying) return `In ${verifying.name} a failure is being verified.`;
-  return matching === 1 ? 'Your group is not down.' : `None of your ${matching} groups is down.`;
+  if (verifying) return `In ${verifying.name} a failure is being verified`;
+  return matching === 1 ? 'Your group is not down' : `None of your ${matching} groups is down`;
 }
 
 /** If a group of that name exists, redirects to it. */
@@ -218,14 +223,14 @@ const groupPage = forMembers.get('/groups/:group_id', async (request) => {
 type GroupDetail = OutputOf<typeof showGroup>;
 
 function groupSentenceOf({ name, status, monitors, paused }: GroupDetail): string {
-  if (monitors === 0) return `${name} has no monitors yet.`;
-  if (status === 'down') return `${name} is down.`;
-  if (status === 'verifying') return `In ${name} a failure is being verified.`;
+  if (monitors === 0) return `${name} has no monitors yet`;
+  if (status === 'down') return `${name} is down`;
+  if (status === 'verifying') return `In ${name} a failure is being verified`;
   if (status === 'paused')
     return monitors === paused
-      ? `All of ${name} is paused.`
-      : `Every monitor that counts in ${name} is paused.`;
-  return status === 'pending' ? `${name} waits for its first checks.` : `${name} is up.`;
+      ? `All of ${name} is paused`
+      : `Every monitor that counts in ${name} is paused`;
+  return status === 'pending' ? `${name} waits for its first checks` : `${name} is up`;
 }
 
 function actionsOf({ id }: GroupDetail, { may }: MembersRequest): Html | null {

@@ -255,14 +255,14 @@ export function sentenceOf(
   every = 'Everything',
 ): string {
   const { all, up, maintenance, pending, paused } = counts;
-  if (all === 0) return 'No monitors yet.';
-  if (counts.down > 0) return `${named(down, counts.down)} ${be(counts.down)} down.`;
+  if (all === 0) return 'No monitors yet';
+  if (counts.down > 0) return `${named(down, counts.down)} ${be(counts.down)} down`;
   if (counts.verifying > 0)
-    return `${named(verifying, counts.verifying)} ${be(counts.verifying)} being verified.`;
-  if (paused === all) return `${every} is paused.`;
-  if (up === 0) return pending > 0 ? 'Waiting for the first check.' : `${every} is in maintenance.`;
-  if (pending > 0) return `${every} checked so far is up.`;
-  return maintenance + paused > 0 ? `${every} else is up.` : `${every} is up.`;
+    return `${named(verifying, counts.verifying)} ${be(counts.verifying)} being verified`;
+  if (paused === all) return `${every} is paused`;
+  if (up === 0) return pending > 0 ? 'Waiting for the first check' : `${every} is in maintenance`;
+  if (pending > 0) return `${every} checked so far is up`;
+  return maintenance + paused > 0 ? `${every} else is up` : `${every} is up`;
 }
 
 function named(names: readonly string[], count: number): string {
@@ -283,21 +283,9 @@ function be(count: number): string {
 }
 
 /** Further facts that follow the sentence. */
-export function restOf({ counts }: OverallStatus): string {
-  const { all, up, maintenance, pending, paused } = counts;
-  if (all === 0) return '';
-  const parts = [
-    counts.down > 0 &&
-      counts.verifying > 0 &&
-      `${countInWords(counts.verifying)} more ${be(counts.verifying)} being verified`,
-    maintenance > 0 && `${countInWords(maintenance)} ${be(maintenance)} in maintenance`,
-    pending > 0 && `${countInWords(pending)} ${be(pending)} pending`,
-    paused > 0 && paused < all && `${countInWords(paused)} ${be(paused)} paused`,
-    up < all
-      ? up > 0 && `${grouped.format(up)} of ${grouped.format(all)} are up`
-      : all > 1 && `${countInWords(all)} monitors`,
-  ].filter((part) => part !== false);
-  return parts.length === 0 ? '' : `${capital(listInWords(parts))}.`;
+export function restOf({ counts: { all, up } }: OverallStatus): string {
+  if (up === all) return all > 1 ? `${capital(countInWords(all))} monitors.` : '';
+  return up > 0 ? `${grouped.format(up)} of ${grouped.format(all)} are up.` : '';
 }
 
 /** Why nothing came back, in words that say what to check. */

@@ -157,7 +157,7 @@ describeInBrowser('the dashboard', (browser) => {
       values (gen_random_uuid(), ${web.house.organisation}, ${demo.idOf('Wishlist')}, now(), now(), 'Frankfurt', 'Europe', 'everywhere', 'tcp')`;
     await expect
       .poll(() => tab.page.getByRole('heading', { level: 1 }).innerText())
-      .toBe('Wishlist and Checkout are down.');
+      .toBe('Wishlist and Checkout are down');
     expect(await tab.page.locator(`#monitor-${demo.idOf('Wishlist')}`).innerText()).toContain(
       'Down',
     );
@@ -173,7 +173,7 @@ describeInBrowser('the dashboard', (browser) => {
     await web.sql`update incidents set resolved_at = now() where monitor_id = ${demo.idOf('Wishlist')}`;
     await expect
       .poll(() => tab.page.getByRole('heading', { level: 1 }).innerText())
-      .toBe('Checkout is down.');
+      .toBe('Checkout is down');
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });

@@ -192,7 +192,7 @@ describeInBrowser('a monitor', (browser) => {
       await tab.page.goto(`${app.url}/monitors/new?type=heartbeat`);
       await tab.page.getByLabel(/^Name/).fill('Backup');
       await tab.page.getByRole('button', { name: 'Create monitor' }).click();
-      await sees(tab, 'Backup waits for its first ping.');
+      await sees(tab, 'Backup waits for its first ping');
       await expect
         .poll(() => tab.page.locator('#address .copyable code').first().innerText())
         .toMatch(/\/beat\//);

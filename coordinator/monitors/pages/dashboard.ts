@@ -120,14 +120,14 @@ const statusWords: Readonly<Record<StatusRow, string>> = {
 /** Of what the list is narrowed to. */
 function headline(shown: Dashboard, view: View): string {
   const { status } = view;
-  if (shown.counts.all === 0) return 'No monitors match.';
+  if (shown.counts.all === 0) return 'No monitors match';
   if (status === null || status === 'down')
     return isPart(view)
-      ? `${sentenceOf(overall(shown), 'Everything shown')}${othersInWords(shown.others)}`
+      ? [sentenceOf(overall(shown), 'Everything shown'), ...othersInWords(shown.others)].join('. ')
       : sentenceOf(overall(shown));
   const count = shown.counts[status];
   if (count === 0) return noneWords(status);
-  return `${monitorsInWords(count)} ${count === 1 ? 'is' : 'are'} ${statusWords[status]}.`;
+  return `${monitorsInWords(count)} ${count === 1 ? 'is' : 'are'} ${statusWords[status]}`;
 }
 
 /** Whether monitors are left out of the counts. */
@@ -135,14 +135,14 @@ function isPart(view: View): boolean {
   return isNarrowed({ ...view, status: null, warning: null });
 }
 
-function othersInWords({ down, verifying }: Dashboard['others']): string {
-  return `${otherIs(down, 'down')}${otherIs(verifying, 'being verified')}`;
+function othersInWords({ down, verifying }: Dashboard['others']): readonly string[] {
+  return [...otherIs(down, 'down'), ...otherIs(verifying, 'being verified')];
 }
 
-function otherIs(count: number, words: string): string {
+function otherIs(count: number, words: string): readonly string[] {
   return count === 0
-    ? ''
-    : ` ${countText(count)} ${count === 1 ? 'other is' : 'others are'} ${words}.`;
+    ? []
+    : [`${countText(count)} ${count === 1 ? 'other is' : 'others are'} ${words}`];
 }
 
 function monitorsInWords(count: number): string {
@@ -150,7 +150,7 @@ function monitorsInWords(count: number): string {
 }
 
 function noneWords(status: StatusRow): string {
-  return `Nothing is ${statusWords[status]}.`;
+  return `Nothing is ${statusWords[status]}`;
 }
 
 /** The browser's tab shows what matters most. */
@@ -502,7 +502,7 @@ function nothingFound(view: View): Html {
   return html`
     <div class="table-card nothing">
       <p>
-        ${isOnlyStatus ? noneWords(view.status) : 'No monitors match.'}${' '}
+        ${isOnlyStatus ? `${noneWords(view.status)}.` : 'No monitors match.'}${' '}
         <a href="/">Show all monitors</a>
       </p>
     </div>

@@ -36,7 +36,7 @@ test('a group is made, monitors are moved in from where they are, and out again'
   const [one, two] = [await monitor('One'), await monitor('Two')];
   const [shop, other] = [await make('Shop'), await make('Other')];
   expect(await make('  shop ')).toBe(shop);
-  expect((await get(shop)).text).toContain('Shop has no monitors yet.');
+  expect((await get(shop)).text).toContain('Shop has no monitors yet');
   const nothing = await post(`${shop}/add`, {});
   expect([nothing.status, nothing.text.includes('Select between one and 100 monitors')]).toEqual([
     400,
@@ -51,7 +51,7 @@ test('a group is made, monitors are moved in from where they are, and out again'
     placeOf(await post('/monitors/change', { back: shop, 'monitors[]': one, change: 'group:' })),
   ).toBe(shop);
   expect((await get(shop)).text).not.toContain('>One</a>');
-  expect((await get('/groups')).text).toContain('None of your 2 groups is down.');
+  expect((await get('/groups')).text).toContain('None of your 2 groups is down');
 });
 
 test('it is renamed, and a name that there is stays whose it is', async () => {
