@@ -40,24 +40,36 @@ export function phaseBar(timed: Timed): Html | null {
   return barOf(timed, (phases) => html`<span class="row phase-words">${phases.map(said)}</span>`);
 }
 
-/** The bar alone, in words for those who point at it or do not see it. */
-export function phaseBarAlone(timed: Timed): Html | null {
-  return barOf(timed, (phases) => {
-    const words = phases.map(({ words: name, ms }) => `${name} ${msText(ms)}`).join(', ');
-    return html`<span class="unseen">${words}</span>`;
-  });
+/**
+ * The bar alone, in words for those who point at it or do not see it: as long as its part of the
+ * slowest beside it.
+ */
+export function phaseBarAlone(timed: Timed, slowestMs: number): Html | null {
+  return barOf(
+    timed,
+    (phases) => {
+      const words = phases.map(({ words: name, ms }) => `${name} ${msText(ms)}`).join(', ');
+      return html`<span class="unseen">${words}</span>`;
+    },
+    slowestMs,
+  );
 }
 
-function barOf(timed: Timed, wordsOf: (phases: readonly Phase[]) => Html): Html | null {
+function barOf(
+  timed: Timed,
+  wordsOf: (phases: readonly Phase[]) => Html,
+  slowestMs = 0,
+): Html | null {
   const phases = phasesOf(timed);
   const whole = phases.reduce((sum, { ms }) => sum + ms, 0);
   if (phases.length < 2 || whole <= 0) return null;
+  const full = Math.max(whole, slowestMs);
   let from = 0;
   return html`
     <svg class="phase-bar" viewBox="0 0 ${width} 8" preserveAspectRatio="none" aria-hidden="true">
       ${phases.map(({ name, words, ms }) => {
         const begin = from;
-        from += (ms / whole) * width;
+        from += (ms / full) * width;
         return html`
           <rect
             class="phase-${name}"

@@ -153,8 +153,9 @@ function tableOf(
   monitor: string | undefined,
   { times }: MembersRequest,
 ): Html {
+  const slowestMs = Math.max(...items.map(({ took_ms }) => took_ms));
   const rows = items.map((check) => {
-    const { at, took_ms, place_name, probe, cause } = check;
+    const { at, took_ms, continent, probe, cause } = check;
     const outcome = checkOutcomes.find((each) => each === check.outcome) ?? 'unknown';
     return {
       part: times.text(at, 'day'),
@@ -164,14 +165,12 @@ function tableOf(
         </a>
       `,
       Outcome: html`
-        <span class="stacked">
-          ${stateMark(outcomeStates[outcome], outcomeWords[outcome])}
-          ${cause !== null && html`<span class="note">${classWords(cause)}</span>`}
-        </span>
+        ${stateMark(outcomeStates[outcome], outcomeWords[outcome])}${' '}
+        ${cause !== null && html`<span class="soft">${classWords(cause)}</span>`}
       `,
       Response: number(msText(took_ms)),
-      Location: html`${probe} <span class="softer">${place_name}</span>`,
-      Phases: html`<div class="phases-cell">${phaseBarAlone(timed(check)) ?? '–'}</div>`,
+      Location: html`${probe} <span class="softer">${continent}</span>`,
+      Phases: html`<div class="phases-cell">${phaseBarAlone(timed(check), slowestMs) ?? '–'}</div>`,
     };
   });
   const hasPhases = items.some((check) => check.phases !== null);
@@ -204,7 +203,7 @@ export const checkPage = forMembers.get('/monitors/:monitor_id/check', async (re
         ${heading({
           sentence: `Check of ${monitor.name}`,
           below: html`
-            ${times.whole(check.at)}${' '}${times.zoneName(check.at)}, from ${check.probe}${', '}${check.place_name}
+            ${times.whole(check.at)}${' '}${times.zoneName(check.at)}, from ${check.probe}${', '}${check.continent}
           `,
           trail: [
             { href: '/', name: 'Monitors' },
