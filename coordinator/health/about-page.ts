@@ -1,9 +1,8 @@
 import { durationText } from '../../shared/base/time.ts';
-import { spark } from '../web/charts.ts';
 import { countText, heading, msText } from '../web/elements.ts';
 import { type Html, html, type Part } from '../web/html.ts';
 import { forAnyone, show } from '../web/page.ts';
-import { table } from '../web/tables.ts';
+import { number, table } from '../web/tables.ts';
 import { timesIn } from '../web/times.ts';
 
 const nothing = show({
@@ -30,11 +29,6 @@ export const about = forAnyone.get('/about', ({ signedIn, with: { ownRecord }, n
   if (seen === undefined) return nothing;
   const { days, sum } = seen;
   const times = timesIn('UTC', now);
-  const line = spark(
-    // A day without an outage says nothing about how long one takes.
-    days.flatMap(({ p95_ms }) => p95_ms ?? []),
-    'From the first failing check to the confirmed outage, 95th percentile of each day',
-  );
   return show({
     title: 'Service status',
     frame: 'bare',
@@ -83,15 +77,6 @@ export const about = forAnyone.get('/about', ({ signedIn, with: { ownRecord }, n
                   'A probe was offline, or only one continent was left; the others went on checking',
                 )}
               </dl>
-              ${
-                line !== null &&
-                html`
-                  <section class="card">
-                    <h2>Time to confirm an outage, p95</h2>
-                    ${line}
-                  </section>
-                `
-              }
               <section class="after">
                 <h2>Day by day</h2>
                 ${table(
@@ -100,16 +85,15 @@ export const about = forAnyone.get('/about', ({ signedIn, with: { ownRecord }, n
                     .slice(0, tableDays)
                     .map((each) => ({
                       Day: html`<b>${times.day(`${each.day}T12:00:00Z`)}</b>`,
-                      Confirmed: countText(each.confirmed),
-                      p50: msText(each.p50_ms),
-                      p95: msText(each.p95_ms),
-                      'False alarms': countText(each.false_by_word),
-                      'Only 2 continents': countText(each.doubted),
-                      'Results lost': countText(each.results_lost),
-                      'Our own outages':
-                        each.own_outages === 0
-                          ? 'None'
-                          : `${countText(each.own_outages)}, ${durationText(each.own_outage_s * 1_000)}`,
+                      Confirmed: number(countText(each.confirmed)),
+                      p95: number(msText(each.p95_ms)),
+                      'False alarms': someOf(each.false_by_word),
+                      'Only 2 agreed': someOf(each.doubted),
+                      'Results lost': someOf(each.results_lost),
+                      'Our own outages': someOf(each.own_outages),
+                      'In total': number(
+                        each.own_outages === 0 ? '–' : durationText(each.own_outage_s * 1_000),
+                      ),
                     })),
                 )}
               </section>
@@ -119,6 +103,11 @@ export const about = forAnyone.get('/about', ({ signedIn, with: { ownRecord }, n
       `,
   });
 });
+
+/** A day without any says nothing of them. */
+function someOf(count: number) {
+  return number(count === 0 ? '–' : countText(count));
+}
 
 function figure(label: string, value: Part, note: Part): Html {
   return html`

@@ -131,8 +131,9 @@ export function refutedText({ refuted, targets }: Pick<Checker, 'refuted' | 'tar
   return `${refuted} of ${targets} hosts (${Math.round((100 * refuted) / Math.max(1, targets))} %)`;
 }
 
+/** Of most nothing is known, which says nothing of one. */
 const locationWords: Readonly<Record<string, string>> = {
-  not_proven: 'Unverified',
+  not_proven: '',
   doubted: 'Doubtful',
   trusted: 'Confirmed by the operator',
 };
@@ -310,7 +311,7 @@ function rowOf(checker: Checker, { times, may }: MembersRequest) {
     Continent: html`
       <span>
         ${continent}
-        <span class="note">${region !== null && `${region} · `}${locationText(checker)}</span>
+        <span class="note">${[region, locationText(checker)].filter(Boolean).join(' · ')}</span>
       </span>
     `,
     'Your checks': checkedText(checker),

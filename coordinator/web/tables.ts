@@ -84,6 +84,7 @@ function cellOf([heading, cell]: Entry): Html {
   if (cell === '–') return html`<td data-label="${heading}" class="none">–</td>`;
   if (!(cell instanceof Ending)) return html`<td data-label="${heading}">${cell}</td>`;
   if (!cell.isLabelled) return html`<td class="acts">${cell.inside}</td>`;
+  if (cell.inside === '–') return html`<td data-label="${heading}" class="number none">–</td>`;
   return /^\d[\d,]*$/.test(String(cell.inside))
     ? html`<td data-label="${String(cell.inside) === '1' ? heading.replace(/s$/, '') : heading}" class="number counted">${cell.inside}</td>`
     : html`<td data-label="${heading}" class="number">${cell.inside}</td>`;

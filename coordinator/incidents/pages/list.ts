@@ -2,6 +2,7 @@ import { getCause, listCauses } from '../../../shared/api/causes.ts';
 import { acknowledgeIncident, listIncidents } from '../../../shared/api/incidents.ts';
 import { listMonitors } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
+import { listInWords } from '../../../shared/base/text.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import {
   chips,
@@ -103,8 +104,8 @@ export const incidents = forMembers.get('/incidents', async (request) => {
               current: days === String(each),
             })),
           )}
+          ${filters}
         </div>
-        ${filters}
         ${
           items.length === 0
             ? await noneOf(request, state)
@@ -127,12 +128,14 @@ export const incidents = forMembers.get('/incidents', async (request) => {
   });
 });
 
-/** What is confirmed before what is being verified. */
+/** What is confirmed before what is being verified, the newest first. */
 function downFirst(page: OpenPage): OpenPage {
-  const isDown = ({ confirmed_at }: Listed) => confirmed_at !== null;
+  const rank = ({ confirmed_at }: Listed): number => (confirmed_at === null ? 1 : 0);
   return {
     ...page,
-    items: [...page.items.filter(isDown), ...page.items.filter((each) => !isDown(each))],
+    items: page.items.toSorted(
+      (a, b) => rank(a) - rank(b) || Date.parse(b.started_at) - Date.parse(a.started_at),
+    ),
   };
 }
 
@@ -231,14 +234,15 @@ async function filterForm(
   `;
 }
 
+/** As many as the dashboard names. */
+const mostNamed = 3;
+
 /** Of a first page: there may be more. */
 function sentenceOf({ items, next_cursor }: OpenPage): string {
-  const [first, ...others] = items.filter(({ confirmed_at }) => confirmed_at !== null);
-  const more = `${next_cursor === null ? '' : 'at least '}${others.length} more`;
-  if (first)
-    return others.length === 0
-      ? `${first.monitor_name} is down`
-      : `${first.monitor_name} and ${more} are down`;
+  const down = items.flatMap((each) => (each.confirmed_at === null ? [] : [each.monitor_name]));
+  const more = `${next_cursor === null ? '' : 'at least '}${down.length - 1} more`;
+  if (down.length > 0)
+    return `${listInWords(down.length > mostNamed ? [`${down[0]}`, more] : down)} ${down.length === 1 ? 'is' : 'are'} down`;
   return items.length === 0
     ? 'Nothing is down'
     : `${items.length === 1 ? 'One failure is' : `${items.length} failures are`} being verified`;
@@ -302,7 +306,7 @@ function rowOf(
     Cause: cause ?? '–',
     Started: times.moment(started_at),
     Duration: number(durationText(long)),
-    'Detected from': from === '' ? 'the job' : from,
+    'Detected from': from === '' ? '–' : from,
     ...(acknowledges
       ? { Acknowledge: acts(isToAcknowledge(incident) && acknowledgeForm(incident)) }
       : {}),
@@ -316,7 +320,7 @@ function isToAcknowledge({ open, confirmed_at, acknowledged_at }: Listed): boole
 function acknowledgeForm({ id, monitor_name }: Listed): Html {
   return html`
     <form method="post" action="/incidents/${id}/acknowledge">
-      <button class="button" aria-label="Acknowledge ${monitor_name}" data-acknowledge>Acknowledge</button>
+      <button class="button" aria-label="Acknowledge ${monitor_name}" data-acknowledge>${icon('check')}<span>Acknowledge</span></button>
     </form>
   `;
 }

@@ -108,8 +108,10 @@ function rowOf(row: Row, { times, now }: MembersRequest) {
     Window: html`<a class="row-link" href="/maintenance/${id}">${titleOfRow(row)}</a>`,
     [state === 'over' ? 'Last time' : 'When']: html`
       <span>
-        ${times.span(starts_at, ends_at)}
-        <span class="note">${[near, repeats].filter((each) => each !== null).join(', ')}</span>
+        ${near ?? times.span(starts_at, ends_at)}
+        <span class="note">
+          ${near !== null && times.span(starts_at, ends_at)}${near !== null && repeats !== null && ', '}${repeats}
+        </span>
       </span>
     `,
     Affects: coversText(row),

@@ -164,10 +164,14 @@ function rowOf(channel: Channel, { items: kinds, mail }: Kinds, { times }: Membe
     Monitors: capital(coversText(channel)),
     Notify: [capital(delayText(delay_s)), hours !== null && ', in active hours'],
     Owner: owner ?? 'Team',
-    'Last delivered': number(html`
-      ${last_delivered_at === null ? '–' : times.ago(last_delivered_at)}
-      ${p95_ms !== null && html`<span class="note">p95 ${p95Text(p95_ms)}</span>`}
-    `),
+    'Last delivered': number(
+      last_delivered_at === null
+        ? '–'
+        : html`
+          ${times.ago(last_delivered_at)}
+          ${p95_ms !== null && html`<span class="note">p95 ${p95Text(p95_ms)}</span>`}
+        `,
+    ),
   };
 }
 

@@ -179,7 +179,9 @@ export const membersPage = forMembers.get('/members', async (request) => {
         ${
           items.length > 1 &&
           html`
-            <p class="after"><a href="/members/leave">Leave ${caller.organisation.name}</a></p>
+            <p class="actions after">
+              ${linkButton('/members/leave', `Leave ${caller.organisation.name}`, { danger: true })}
+            </p>
           `
         }
       `,
@@ -191,10 +193,14 @@ function rowOf(member: Member, { may, times, caller }: MembersRequest) {
   const isSelf = id === caller.user;
   return {
     id: `member-${id}`,
-    Name: html`
-      <b>${name === '' ? email : name}</b>${isSelf && html` <span class="softer">you</span>`}
+    Member: html`
+      <span class="stacked">
+        <span>
+          <b>${calledOf(member)}</b>${isSelf && html` <span class="softer">you</span>`}
+        </span>
+        ${name !== '' && html`<span class="softer">${email}</span>`}
+      </span>
     `,
-    'E-mail': name === '' ? '–' : email,
     Since: times.day(joined_at),
     Role: may(membersSetMemberRole) ? roleSelect(member, caller.role) : capital(role),
     ...(may(membersSetMemberRole) && {
@@ -274,7 +280,7 @@ function form({ caller }: MembersRequest, state: FormState): PageAnswer {
         trail,
       })}
       ${formSummary(state)}
-      <form class="form" method="post">
+      <form class="card form" method="post">
         ${textField({
           name: 'email',
           label: 'E-mail',
