@@ -234,7 +234,7 @@ export function mainPage(view: View, style: string): string {
                 ? html`<p class="soft">${words.noneRecent}</p>`
                 : over.map((each) => incidentBlock(each, view, 3))
             }
-            <p><a href="${safeUrl(pathOf(view, '/history'))}">${words.allPast}</a></p>
+            <p><a class="more" href="${safeUrl(pathOf(view, '/history'))}">${words.allPast}</a></p>
           </section>
         `
       }
