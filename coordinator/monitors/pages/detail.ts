@@ -180,10 +180,13 @@ async function answer(request: MembersRequest): Promise<PageAnswer> {
           ? html`<p class="nothing">No passing checks in this time.</p>`
           : html`
             ${chart}
-            <details class="as-table">
-              <summary>Show as a table</summary>
-              ${responseTable(results, times, value)}
-            </details>
+            <div class="section-head">
+              <details class="as-table">
+                <summary>Show as a table</summary>
+                ${responseTable(results, times, value)}
+              </details>
+              <a href="/monitors/${monitor.id}/checks">All checks</a>
+            </div>
             ${
               phases !== null &&
               html`
@@ -191,9 +194,6 @@ async function answer(request: MembersRequest): Promise<PageAnswer> {
                 ${phases}
               `
             }
-            <p class="actions">
-              ${linkButton(`/monitors/${monitor.id}/checks`, 'All checks', { symbol: 'audit' })}
-            </p>
           `
       }
     </section>
@@ -234,7 +234,17 @@ async function answer(request: MembersRequest): Promise<PageAnswer> {
           ${isHeartbeat ? runFigures(pings, times) : responseFigures(results)}
           ${expiryFigures(certificates.items, domains.items, now)}
         </dl>
-        ${isHeartbeat ? addressPart(monitor, address) : chartPart}
+        ${
+          isHeartbeat
+            ? html`
+              <section>
+                <h2>Last pings</h2>
+                ${pingList(pings, times)}
+              </section>
+              ${addressPart(monitor, address)}
+            `
+            : chartPart
+        }
         <section id="ledger">
           <div class="section-head">
             <h2>Uptime log</h2>
@@ -246,28 +256,17 @@ async function answer(request: MembersRequest): Promise<PageAnswer> {
                 current: each === days,
               })),
             )}
+            <a href="${safeUrl(`/reports?monitor=${monitor.id}`)}">Report</a>
           </div>
           <div class="card">${ledgerBar(ledger, times)}${ledgerSum(ledger)}</div>
           ${ledgerTable(ledger, times)}
-          <p class="actions">
-            ${linkButton(`/reports?monitor=${monitor.id}`, 'Report', { symbol: 'calendar' })}
-          </p>
         </section>
         <section>
           <div class="section-head"><h2>Incidents in ${daysText(days)}</h2></div>
           ${incidentsOf(items, request)}
         </section>
-        ${
-          isHeartbeat &&
-          html`
-            <section>
-              <div class="section-head"><h2>Last pings</h2></div>
-              ${pingList(pings, times)}
-            </section>
-          `
-        }
         ${recipients(told.items)}
-        <section class="card">
+        <section class="card" id="settings">
           <h2>Settings</h2>
           <p class="soft">
             ${kindWord(monitor.type)}, ${everyText(monitor.interval_s)},
@@ -308,12 +307,12 @@ function marksDays(now: number, zoom: Zoom | null, window: keyof typeof windowDa
 
 function sentenceOf({ name, type }: Monitor, { status, since }: Status, now: number): string {
   const long = since === null ? '' : ` for ${durationText(now - Date.parse(since))}`;
-  if (status === 'up') return `${name} has been up${long}.`;
-  if (status === 'down') return `${name} has been down${long}.`;
-  if (status === 'paused') return `${name} has been paused${long}.`;
+  if (status === 'up') return `${name} has been up${long}`;
+  if (status === 'down') return `${name} has been down${long}`;
+  if (status === 'paused') return `${name} has been paused${long}`;
   return status === 'verifying'
-    ? `${name} is being verified.`
-    : `${name} waits for its first ${type === 'heartbeat' ? 'ping' : 'check'}.`;
+    ? `${name} is being verified`
+    : `${name} waits for its first ${type === 'heartbeat' ? 'ping' : 'check'}`;
 }
 
 function belowOf({ type, target, interval_s, config }: Monitor, { status }: Status): Part {
@@ -472,9 +471,11 @@ function sidesPart({ sides }: Status): Part {
     })),
   );
   return html`
-    <section class="card">
-      <h2>${sides.sentence ?? 'Inside and outside'}</h2>
+    <section class="card row outage-row${sides.verdict !== null && ' state-verifying'}">
+      <div>
+      <h2>${icon('verifying')}${sides.sentence ?? 'Inside and outside'}</h2>
       ${witnessLine(witnesses)}
+      </div>
     </section>
   `;
 }

@@ -27,9 +27,7 @@ export function settingsList({ type, config }: Settings): Html | null {
           `,
         ];
   });
-  return rows.length === 0
-    ? html`<p class="soft">Default settings</p>`
-    : html`<table><tbody>${rows}</tbody></table>`;
+  return rows.length === 0 ? null : html`<table><tbody>${rows}</tbody></table>`;
 }
 
 function valueText(value: unknown): string {

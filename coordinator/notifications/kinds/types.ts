@@ -159,7 +159,7 @@ export type HttpAnswer = Extract<SendOutcome, { is: 'answer' }>;
 const failures: Readonly<Record<SendFailure, string>> = {
   dns_failed: 'its host name does not resolve',
   blocked_address:
-    'its address is in a network to which this installation may not send (ALERT_ALLOW_CIDRS)',
+    'its address is private: the operator of this installation can allow it (ALERT_ALLOW_CIDRS)',
   connect_failed: 'could not connect',
   tls_invalid: 'its certificate is not valid',
   timeout: 'no complete response within 10 s',

@@ -43,7 +43,8 @@ const reminders = [0, 900, 1_800, 3_600, 14_400, 86_400];
 
 /** The result of a test, beside the form that it was made from. */
 export function triedNotice({ verdict, status, class: kind, words, took_ms }: TestResult): Html {
-  const answer = `(${answerText({ status, class: kind })}, ${durationText(took_ms)})`;
+  // Where no server answered, the words below say why.
+  const answer = `(${status === null && words !== null ? '' : `${answerText({ status, class: kind })}, `}${durationText(took_ms)})`;
   if (verdict === 'delivered') return notice('up', `Test sent ${answer}. Check that it arrived.`);
   return notice(
     verdict === 'refused' ? 'down' : 'verifying',
@@ -139,6 +140,7 @@ export function formPage(
               `
             }
           </div>
+          ${trial(tried)}
           <div
             class="actions"${state.faults.size + state.objections.length === 0 && html` id="try"`}
           >
@@ -149,7 +151,6 @@ export function formPage(
               ${channel === undefined ? 'Create channel' : 'Save'}
             </button>
             ${linkButton(channel === undefined ? '/alerts' : `/alerts/${channel.id}`, 'Cancel')}
-            ${trial(tried)}
           </div>
         </form>
       </div>

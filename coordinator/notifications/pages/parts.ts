@@ -85,7 +85,7 @@ function tile(id: string): Html | undefined {
 
 /** Its name, with its tile, or the icon of its family. */
 export function kindMark({ id, family, name }: Kind): Html {
-  return html`${tile(id) ?? icon(familyIcons[family])} ${name}`;
+  return html`${tile(id) ?? html`<span class="kind-tile">${icon(familyIcons[family])}</span>`} ${name}`;
 }
 
 export function kindName(kinds: readonly Kind[], id: string): Part {

@@ -1,5 +1,5 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
-import { linkButton, notice, type State, stateMark } from '../../web/elements.ts';
+import { notice, type State, stateMark } from '../../web/elements.ts';
 import { type Html, html } from '../../web/html.ts';
 import { mailMissingWords } from '../../web/layout.ts';
 import type { listNotified } from '../contract.ts';
@@ -56,10 +56,9 @@ function listed(names: readonly string[]): string {
 export function recipients(items: readonly Recipient[]): Html {
   return html`
     <section class="card" id="told">
-      <h2>Notified</h2>
+      <div class="section-head"><h2>Notified</h2><a href="/alerts">All channels</a></div>
       ${items.every(({ shut }) => shut !== null) && html`<p>Nobody is notified when it is down.</p>`}
       ${items.length > 0 && html`<ul class="lines">${items.map(rowOf)}</ul>`}
-      <p class="actions">${linkButton('/alerts', 'All channels', { symbol: 'alerts' })}</p>
     </section>
   `;
 }
