@@ -196,7 +196,7 @@ async function filterForm({ ask, now, caller }: MembersRequest, asked: Asked): P
     });
   const select = filterSelects(asked);
   return html`
-    <form class="fields" action="/reports">
+    <form class="card fields" action="/reports">
       ${['monitor', 'time_zone'].map((name) => asked[name] && hiddenField(name, asked[name]))}
       ${select('period', 'Period', 'Last month', [
         ...before('month', 13),
@@ -261,11 +261,12 @@ function sheet(report: Report, times: Times, isLinked = true): Html {
   const { total, promised, monitors, worst, incidents, left_out } = report;
   const link = (href: string, words: string): Part =>
     isLinked ? html`<a class="row-link" href="${safeUrl(href)}">${words}</a>` : words;
+  const isTimed = monitors.some(({ response }) => response !== null);
   const lines = (some: Report['monitors'], caption: string): Html =>
     table(
       some.map((line) => ({
         Monitor: link(`/monitors/${line.monitor}`, line.name),
-        ...cellsOf(line, promised),
+        ...cellsOf(line, promised, isTimed),
       })),
       caption,
     );
@@ -316,7 +317,7 @@ function keptMark({ kept, budget_left_seconds: left }: Report['total']): Part {
   );
 }
 
-function cellsOf(line: Report['total'], promised: number | null) {
+function cellsOf(line: Report['total'], promised: number | null, isTimed: boolean) {
   const { percent, counted_down_seconds, maintenance_seconds, unknown_seconds } = line;
   return {
     Uptime: number(percentFigure(percent)),
@@ -325,13 +326,15 @@ function cellsOf(line: Report['total'], promised: number | null) {
     Incidents: number(line.incidents),
     Maintenance: number(length(maintenance_seconds)),
     Unknown: number(length(unknown_seconds)),
-    'p50 / p95 / p99': number(
-      line.response === null
-        ? '–'
-        : [line.response.p50_ms, line.response.p95_ms, line.response.p99_ms]
-            .map(msText)
-            .join(' / '),
-    ),
+    ...(isTimed && {
+      'p50 / p95 / p99': number(
+        line.response === null
+          ? '–'
+          : [line.response.p50_ms, line.response.p95_ms, line.response.p99_ms]
+              .map(msText)
+              .join(' / '),
+      ),
+    }),
   };
 }
 

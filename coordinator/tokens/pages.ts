@@ -11,7 +11,6 @@ import {
   nothing,
   notice,
   rowAct,
-  stateMark,
 } from '../web/elements.ts';
 import { formOf } from '../web/form-data.ts';
 import { choiceField, type FormState, formSummary, selectField, textField } from '../web/forms.ts';
@@ -44,9 +43,11 @@ export const tokensPage = forMembers.get('/tokens', async (request) => {
         ${heading({
           sentence: 'API & assistants',
           below: html`
-            Connect programs and AI assistants. See the <a href="/api/v1/docs">API reference</a>.
-            Programs get every event by <a href="/webhooks">webhooks</a>.${' '}
-            ${request.may(listPingKeys) && html`Jobs can ping with <a href="/ping-keys">ping keys</a>.`}
+            <span class="row links">
+              <a href="/api/v1/docs">API reference</a>
+              <a href="/webhooks">Webhooks</a>
+              ${request.may(listPingKeys) && html`<a href="/ping-keys">Ping keys</a>`}
+            </span>
           `,
           actions: items.length > 0 && add,
         })}
@@ -90,7 +91,7 @@ function rowOf(token: Token, request: MembersRequest) {
         <span class="softer"><code>${shown}…</code></span>
       </span>
     `,
-    Access: over ? stateMark('unknown', 'Expired') : scopeText(token.scope),
+    Access: scopeText(token.scope),
     ...(manages(request) && { Owner: ownerOf(token) }),
     'Last used': usedOf(token, request),
     Expires: endOf(token, request),
@@ -110,7 +111,7 @@ function scopeText(scope: string): string {
 }
 
 function ownerOf({ own, owner }: Token): Part {
-  return own ? 'you' : owner.name === '' ? owner.email : owner.name;
+  return own ? 'You' : owner.name === '' ? owner.email : owner.name;
 }
 
 function usedOf({ last_used_at }: Token, { times }: MembersRequest): Part {

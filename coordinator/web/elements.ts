@@ -155,6 +155,7 @@ export function pager({ page, size, matching, shown, address }: Pages): Html {
   const first = (page - 1) * size + 1;
   const last = first + shown - 1;
   const hasNext = page * size < matching;
+  if (matching <= size && page === 1) return html``;
   return html`
     <nav class="row pager" aria-label="Pages">
       <span>

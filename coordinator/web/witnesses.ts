@@ -100,7 +100,7 @@ export function witnessDots(all: readonly Witness[]): Part {
   return all.length > 1 && marks.length > 0 && worldWith(marks);
 }
 
-/** The same on a map, each at its place, with lines from the first to the others; what has no place on it stands below. */
+/** The same on a map, each at its place, with lines from the first that saw an outage to the others; what has no place on it stands below. */
 export function witnessMap(all: readonly Witness[], look: Partial<WitnessLook> = {}): Part {
   const placed = all.filter(({ place }) => place in positions);
   const [first, ...others] = placed.flatMap(({ place }) => {
@@ -109,7 +109,8 @@ export function witnessMap(all: readonly Witness[], look: Partial<WitnessLook> =
   });
   if (first === undefined) return listOf(all, all, look);
   const [x, y] = first;
-  const arcs = others.map(([right, down]) => {
+  const isOutage = all.some(({ outcome }) => outcome === 'fail');
+  const arcs = (isOutage ? others : []).map(([right, down]) => {
     const top = Math.min(y, down) - Math.abs(right - x) / 5;
     return `M${x} ${y}Q${(x + right) / 2} ${top} ${right} ${down}`;
   });

@@ -465,7 +465,7 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
     confirmed_probe: 'Virginia',
     confirmed_continent: 'North America',
     scope: 'everywhere',
-    layer: 'assertion',
+    layer: 'http',
   });
   const past = [
     outage('Checkout', 19 * day, 19 * day - 75 * minute),
@@ -478,7 +478,7 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
   ];
   await sql`insert into incidents ${rowsFor(sql, 'incidents', past)}`;
   await sql`insert into incidents (id, organisation_id, monitor_id, started_at, seen_probe, seen_continent, scope, layer)
-    values (${doubtful}, ${organisation}, ${idOf('Search API')}, ${at(4 * second)}, 'Singapore', 'Asia', 'one_continent', 'assertion')`;
+    values (${doubtful}, ${organisation}, ${idOf('Search API')}, ${at(4 * second)}, 'Singapore', 'Asia', 'one_continent', 'http')`;
   await sql`update incidents set cause = ${cause}::text::jsonb`;
 
   const [fails, passes] = [1, 0];

@@ -37,7 +37,9 @@ export const seedOwnOutages = async (
     created_at: at(30 * 24 * hour),
   })}`;
   const places = ['Europe', 'North America', 'Asia', office];
-  const monitor = (id: string, name: string, type: string, target: string) => ({
+  const age = 40 * 24 * hour;
+  const young = 30 * minute;
+  const monitor = (id: string, name: string, type: string, target: string, lived = age) => ({
     id,
     organisation_id: organisation,
     partition: partitionOf(id),
@@ -46,14 +48,28 @@ export const seedOwnOutages = async (
     target,
     interval_s: type === 'heartbeat' ? 86_400 : 60,
     places: type === 'heartbeat' ? null : places,
-    created_at: at(40 * 24 * hour),
+    created_at: at(lived),
   });
   const [job, intranet] = [newId(), newId()];
   await sql`insert into monitors ${rowsFor(sql, 'monitors', [
     monitor(job, 'Ledger export', 'heartbeat', ''),
-    monitor(intranet, 'Intranet', 'https', 'https://intranet.shop.example/'),
+    monitor(intranet, 'Intranet', 'https', 'https://intranet.shop.example/', young),
     monitor(ownSplit, 'Wiki', 'https', 'https://wiki.shop.example/'),
   ])}`;
+  await sql`insert into ledger ${rowsFor(
+    sql,
+    'ledger',
+    [
+      { monitor_id: intranet, lived: young },
+      { monitor_id: ownSplit, lived: age },
+    ].map(({ monitor_id, lived }) => ({
+      monitor_id,
+      kind: 'unknown',
+      began_at: at(lived),
+      ended_at: at(lived - 3_000),
+      interval_s: 60,
+    })),
+  )}`;
 
   const ping = (kind: string, ago: number, exit_code: number | null, body: string) => ({
     id: newId(),

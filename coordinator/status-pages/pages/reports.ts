@@ -346,9 +346,9 @@ function formOfReport({ title, affected, updates }: Report, cause: Cause | undef
   });
 }
 
-/** The usual successor of the last update; nothing is suggested that ends it. */
-function nextKind(last: string | undefined): string {
-  return last === 'announcement' || last === 'monitoring' ? last : 'identified';
+/** As the last update says it; what was investigated is usually identified next. */
+function nextKind(last = 'investigating'): string {
+  return last === 'investigating' ? 'identified' : last;
 }
 
 async function updated(subject: EditedReport, report: Report): Promise<PageAnswer> {

@@ -142,9 +142,9 @@ function whyNot(request: MembersRequest, webhook: Webhook): Html | null {
 }
 
 function settings(webhook: Webhook, { times }: MembersRequest): Html {
-  const row = (name: string, value: Part): Html =>
+  const row = (name: string, value: Part, isWide = false): Html =>
     html`
-      <div>
+      <div class="${isWide && 'wide'}">
         <dt>${name}</dt>
         <dd>${value}</dd>
       </div>
@@ -152,8 +152,8 @@ function settings(webhook: Webhook, { times }: MembersRequest): Html {
   const { url, event_types, last_delivered_at, created_at } = webhook;
   return html`
     <dl class="card columns uses">
-      ${row('URL', url)}
-      ${row('Events', event_types.length > 1 ? event_types.join(', ') : eventsText(webhook))}
+      ${row('URL', url, true)}
+      ${row('Events', event_types.length > 1 ? event_types.join(', ') : eventsText(webhook), true)}
       ${row('Last delivered', last_delivered_at === null ? '–' : times.ago(last_delivered_at))}
       ${row('Created', times.moment(created_at))}
     </dl>

@@ -55,7 +55,7 @@ function formPage(state: FormState, webhook?: Webhook): PageAnswer {
             : [...webhookTrail, { href: `/webhooks/${webhook.id}`, name: webhookName(webhook) }],
       })}
       ${formSummary(state)}
-      <form class="form" method="post">
+      <form class="card form" method="post">
         ${textField({
           name: 'url',
           label: 'URL',
