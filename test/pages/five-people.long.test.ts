@@ -198,7 +198,7 @@ describeInBrowser('five people', (browser) => {
     await goTo(fifth, '/monitors/new');
     expect(await sentence(fifth)).toBe('New monitor');
     await goTo(fifth, '/members');
-    await byClick(fifth, fifth.getByRole('link', { name: 'Leave Corner shop' }));
+    await byClick(fifth, fifth.getByRole('link', { name: 'Leave organisation' }));
     await send(fifth, { press: 'Leave organisation' });
     expect(await saidOn(fifth)).toBe('You left Corner shop.');
     const mia = await rowOf(owner, 'Mia');

@@ -371,7 +371,7 @@ describeInBrowser('journeys of a team that has been at it for long', (browser) =
 
     await page.goto(`${web.url}/acknowledge/${demo.channels.links.acknowledge}`);
     await press(page, 'Acknowledge');
-    await follow(page, 'See the incident');
+    await follow(page, 'View incident');
     await expect.poll(() => headline(page)).toContain('Checkout');
     await shown(page, /^Acknowledged by|has it/);
     await close(tab);

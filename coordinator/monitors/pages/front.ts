@@ -22,7 +22,6 @@ export function front({ with: { ownRecord } }: PageRequest) {
           <p class="actions">
             ${linkButton('/sign-in', 'Sign in', { main: true })}
             ${linkButton('/docs/start', 'Run it yourself')}
-            ${linkButton('/docs', 'Docs')}
             ${ownRecord(false) !== undefined && linkButton('/about', 'Service status')}
           </p>
           <ul class="front-points">

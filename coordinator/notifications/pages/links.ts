@@ -178,7 +178,7 @@ function seeIncident([incident, ...more]: readonly string[]): Html {
   <p class="actions">
     ${linkButton(
       incident === undefined || more.length > 0 ? '/incidents' : `/incidents/${incident}`,
-      incident !== undefined && more.length > 0 ? 'See the incidents' : 'See the incident',
+      incident !== undefined && more.length > 0 ? 'View incidents' : 'View incident',
     )}
   </p>
 `;

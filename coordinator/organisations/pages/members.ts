@@ -180,7 +180,7 @@ export const membersPage = forMembers.get('/members', async (request) => {
           items.length > 1 &&
           html`
             <p class="actions after">
-              ${linkButton('/members/leave', `Leave ${caller.organisation.name}`, { danger: true })}
+              ${linkButton('/members/leave', 'Leave organisation', { danger: true })}
             </p>
           `
         }

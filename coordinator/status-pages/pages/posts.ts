@@ -303,7 +303,7 @@ async function postPage(
                   ${times.moment(incident.resolved_at)}.
                 `
             } ${readersOf(page, mail)}${' '}
-            <a href="/incidents/${incident.id}">See the incident</a>
+            <a href="/incidents/${incident.id}">View incident</a>
           `,
           trail: [...trail, { href: `/status-pages/${page.id}`, name: page.name }],
         })}
