@@ -166,7 +166,7 @@ function mayText({ may_change, scope }: Connection): Part {
 }
 
 function ownerOf({ own, owner }: Connection): Part {
-  return own ? 'you' : owner.name === '' ? owner.email : owner.name;
+  return own ? 'You' : owner.name === '' ? owner.email : owner.name;
 }
 
 function usedOf({ last_used_at }: Connection, { times }: MembersRequest): Part {
