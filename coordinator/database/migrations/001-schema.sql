@@ -1921,6 +1921,8 @@ create function facets_of(group_id uuid, type text, tags text[]) RETURNS table (
   union all select 'tag', unnest(tags)
 $$;
 
+-- Old and new rows are joined fully, here and below: the plan stays as it was made for the first few
+-- rows, and would compare each with each. A full join never does.
 create function count_monitors_of_rows() RETURNS trigger LANGUAGE plpgsql as $$
 begin
   if tg_op = 'INSERT' then
@@ -1931,11 +1933,11 @@ begin
     from removed r cross join facets_of(r.group_id, r.type, r.tags);
   else
     perform count_monitors(array_agg(organisation_id), array_agg(facet), array_agg(value), array_agg(n)) from (
-      select a.organisation_id, f.facet, f.value, s.n from added a join removed r on r.id = a.id
-        and (a.group_id is distinct from r.group_id or a.tags <> r.tags)
+      select a.organisation_id, f.facet, f.value, s.n from added a full join removed r on r.id = a.id
         cross join (values (1), (-1)) s (n)
         cross join lateral facets_of(case s.n when 1 then a.group_id else r.group_id end, a.type,
-          case s.n when 1 then a.tags else r.tags end) f) f
+          case s.n when 1 then a.tags else r.tags end) f
+      where a.group_id is distinct from r.group_id or a.tags <> r.tags) f
     having count(*) > 0;
   end if;
   return null;
@@ -2105,7 +2107,7 @@ begin
     select r.organisation_id, 'group.deleted', r.id, r.name from removed r join organisations o on o.id = r.organisation_id order by r.key;
   else
     insert into events (organisation_id, what, group_id, name)
-    select a.organisation_id, 'group.changed', a.id, a.name from added a join removed r on r.id = a.id
+    select a.organisation_id, 'group.changed', a.id, a.name from added a full join removed r on r.id = a.id
     where (a.name, a.description, a.external_id) is distinct from (r.name, r.description, r.external_id) order by a.key;
   end if;
   return null;
@@ -2123,7 +2125,7 @@ begin
     where e.is_so order by a.key, e.nth;
   else
     insert into events (organisation_id, what, monitor_id, incident_id, name)
-    select a.organisation_id, e.what, a.monitor_id, a.id, m.name from added a join removed r on r.id = a.id join monitors m on m.id = a.monitor_id
+    select a.organisation_id, e.what, a.monitor_id, a.id, m.name from added a full join removed r on r.id = a.id left join monitors m on m.id = a.monitor_id
       cross join lateral (values (1, 'incident.confirmed', r.confirmed_at is null and a.confirmed_at is not null),
         (2, 'incident.acknowledged', r.acknowledged_at is null and a.acknowledged_at is not null),
         (3, 'incident.unacknowledged', r.acknowledged_at is not null and a.acknowledged_at is null and a.resolved_at is null),
@@ -2143,7 +2145,7 @@ begin
     select organisation_id, 'maintenance.created', id, name from added where version_of is null order by key;
   else
     insert into events (organisation_id, what, window_id, name)
-    select a.organisation_id, e.what, a.id, a.name from added a join removed r on r.id = a.id
+    select a.organisation_id, e.what, a.id, a.name from added a full join removed r on r.id = a.id
       cross join lateral (select case when r.deleted_at is null and a.deleted_at is not null then 'maintenance.deleted'
         when (a.name, a.starts_at, a.ends_at, a.local_start, a.rrule, a.time_zone, a.cut_at, a.created_at)
           is distinct from (r.name, r.starts_at, r.ends_at, r.local_start, r.rrule, r.time_zone, r.cut_at, r.created_at) then 'maintenance.changed'
@@ -2169,7 +2171,7 @@ begin
     select r.organisation_id, 'monitor.deleted', r.id, r.name from removed r join organisations o on o.id = r.organisation_id order by r.key;
   else
     insert into events (organisation_id, what, monitor_id, name)
-    select a.organisation_id, e.what, a.id, a.name from added a join removed r on r.id = a.id
+    select a.organisation_id, e.what, a.id, a.name from added a full join removed r on r.id = a.id
       cross join lateral (values
         (1, 'monitor.changed', (a.name, a.target, a.interval_s, a.config, a.config_version, a.group_id, a.affects_group_status, a.external_id, a.tags, a.runbook)
           is distinct from (r.name, r.target, r.interval_s, r.config, r.config_version, r.group_id, r.affects_group_status, r.external_id, r.tags, r.runbook)),
@@ -2189,7 +2191,7 @@ begin
     where e.is_so order by a.key, e.nth;
   else
     insert into events (organisation_id, what, monitor_id, warning, name)
-    select a.organisation_id, e.what, a.monitor_id, a.code, m.name from added a join removed r on r.id = a.id join monitors m on m.id = a.monitor_id
+    select a.organisation_id, e.what, a.monitor_id, a.code, m.name from added a full join removed r on r.id = a.id left join monitors m on m.id = a.monitor_id
       cross join lateral (values (1, 'warning.changed', a.details is distinct from r.details and a.ended_at is null),
         (2, 'warning.ended', r.ended_at is null and a.ended_at is not null)) e (nth, what, is_so)
     where e.is_so order by a.key, e.nth;
