@@ -109,8 +109,9 @@ export class Session {
       throw lostBy(error);
     }
     session.answeredAt = performance.now();
-    // Some poolers refuse settings in the startup message.
-    const settings = `set statement_timeout = ${options.statementMs}; set idle_in_transaction_session_timeout = ${idleInTransactionMs}`;
+    // Some poolers refuse settings in the startup message. By its default costs, the planner reads all
+    // monitors to find the few of a batch.
+    const settings = `set statement_timeout = ${options.statementMs}; set idle_in_transaction_session_timeout = ${idleInTransactionMs}; set random_page_cost = 1.1`;
     session.run(settings).catch((error: unknown) => {
       session.destroy(lostBy(error));
     });
