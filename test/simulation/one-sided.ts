@@ -1,6 +1,11 @@
 import { decide, nextTick } from '../../coordinator/core/decide.ts';
 import { createState } from '../../coordinator/core/lifecycle.ts';
-import type { MonitorEvent, MonitorState, SeenResult } from '../../coordinator/core/types.ts';
+import type {
+  MonitorEvent,
+  MonitorState,
+  ObservingProbe,
+  SeenResult,
+} from '../../coordinator/core/types.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import type { Roster } from '../../shared/checks/assignment.ts';
 import type { Cause, Outcome } from '../../shared/checks/result.ts';
@@ -61,10 +66,14 @@ const interval_ms = 60 * second;
 const timeout_ms = 10 * second;
 const continents: readonly Continent[] = ['Asia', 'Europe', 'North America'];
 
+/** Europe has two probes in one network: what befalls one befalls both. */
+const probes: readonly ObservingProbe[] = [...continents, 'Europe' as const].map(
+  (continent, nth) => ({ probe: `${nth}`, name: continent, continent }),
+);
 const roster: Roster = {
   epoch: 1,
-  probes: continents.map((continent) => ({
-    ...{ id: continent, name: continent, continent },
+  probes: probes.map(({ probe, name, continent }) => ({
+    ...{ id: probe, name, continent },
     ...{ organisation: null, healthy: true, quarantined: false },
   })),
 };
@@ -102,7 +111,7 @@ const realPart = 0.01;
 const realAmidst = 0.1;
 /** A turn, and answers that time out. */
 const findable_ms = interval_ms + 3 * timeout_ms;
-const quiet_ms = 5 * interval_ms;
+const quiet_ms = 2 * interval_ms;
 
 function liveMonitor(chance: Chance, failures: number, sum: OneSided): void {
   const monitor = createMonitor(chance);
@@ -140,10 +149,10 @@ function count(confirmed: number, real: Fault, sum: OneSided): void {
   if (confirmed === 0) sum.missed += 1;
 }
 
-/** From a second to an hour, as often of each order. */
+/** From a second to a quarter of an hour, as often of each order. */
 function faultOf(chance: Chance, from: number, continent: Continent | null): Fault {
   const manner = mannerAt(chance.next() * allShares);
-  const lasts = Math.exp(chance.next() * Math.log(3_600)) * second;
+  const lasts = Math.exp(chance.next() * Math.log(900)) * second;
   const part = continent !== null && manner.loses ? 0.2 + 0.8 * chance.next() : 1;
   return { continent, from, to: from + lasts, manner, part };
 }
@@ -211,7 +220,7 @@ function createMonitor(chance: Chance) {
       at: Math.max(0, Math.round(at + (ahead.get(continent) ?? 0))),
       ...{ phases: null, evidence: null, quarantined: false, handed_over: false },
       ...(fault ? { others: { passed: 5, failed: 0 } } : {}),
-      from: { probe: continent, name: continent, continent },
+      from: chance.pick(probes.filter((probe) => probe.continent === continent)),
     };
     // One in a hundred comes late.
     const late = chance.next() < 0.01 ? 20 * second * chance.next() : 0;
