@@ -25,7 +25,7 @@ export type Rig = {
   /** Holds the authority of the https target as ca.pem. */
   readonly folder: string;
   readonly ports: { readonly https: number };
-  readonly targets: { readonly well: string; readonly breakable: string; readonly https: string };
+  readonly targets: Readonly<Record<Group['target'], string>>;
   /** From now on the breakable target fails. */
   readonly breakTarget: () => void;
   readonly mendTarget: () => void;
@@ -63,12 +63,17 @@ export type ByPart = {
 export type Group = {
   readonly count: number;
   readonly interval_s: number;
-  readonly target: 'well' | 'breakable' | 'https';
+  readonly target: 'well' | 'breakable' | 'https' | 'oneSided';
   /** Of an organisation of their own. */
   readonly own?: true;
 };
 
-const portsOf = z.object({ well: z.int(), breakable: z.int(), https: z.int() });
+const portsOf = z.object({
+  well: z.int(),
+  breakable: z.int(),
+  https: z.int(),
+  oneSided: z.int(),
+});
 
 /**
  * User and system time of a process with those of its children that are gone, in milliseconds;
@@ -192,6 +197,7 @@ export const startRig = async (
       well: `http://127.0.0.1:${ports.well}/`,
       breakable: `http://127.0.0.1:${ports.breakable}/`,
       https: `https://127.0.0.1:${ports.https}/`,
+      oneSided: `http://127.0.0.1:${ports.oneSided}/`,
     };
     await seed(network, groups, targets);
     // As it would be after a minute. Never those that are empty: the database would plan for them as such.
