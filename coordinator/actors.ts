@@ -82,6 +82,7 @@ export const actors = {
   alerter: of('engine', 'when the next is due', 'tick, a new alert', 'nothing'),
   notifier: of('engine', 'messages on the way', 'tick, a new alert', 'nothing; one may come twice'),
   causes: of('engine', 'when it judged', 'tick', 'nothing'),
+  objectives: of('engine', 'the last minute', 'tick', 'nothing'),
   fallback: of('engine', 'none', 'tick', 'nothing'),
   clock: of('engine', 'none', 'tick', 'nothing'),
   zones: of('engine', 'none', 'tick', 'nothing'),

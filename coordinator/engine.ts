@@ -57,6 +57,7 @@ import {
 } from './housekeeping/jobs.ts';
 import type { Notifier, NotifierDependencies } from './notifications/notifier.ts';
 import { startAlerter } from './notifications/release.ts';
+import { createObjectiveEvaluation } from './objectives/evaluation.ts';
 import type { DocumentReader, TextRecords } from './outbound/documents.ts';
 import { createAnnouncements } from './probes/announcements.ts';
 import {
@@ -529,6 +530,8 @@ function tickForOperators(parts: All): void {
     version: process.versions.tz,
     systemVersion: systemZoneVersion,
   });
+  const objectives = createObjectiveEvaluation({ sql, clock, isLeader });
+  supervisor.ticker('objectives', { everyMs, tick: objectives.tick });
   const domains = createDomainProofs({ sql, clock, log, textRecords: parts.textRecords, isLeader });
   supervisor.ticker('clock', { everyMs, tick: clocks.tick });
   supervisor.ticker('zones', { everyMs, tick: zones.tick });

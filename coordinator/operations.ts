@@ -7,6 +7,7 @@ import type * as incidentsApi from '../shared/api/incidents.ts';
 import type * as maintenanceApi from '../shared/api/maintenance.ts';
 import type * as monitorsApi from '../shared/api/monitors.ts';
 import type * as notificationsApi from '../shared/api/notifications.ts';
+import type * as objectivesApi from '../shared/api/objectives.ts';
 import type * as organisationsApi from '../shared/api/organisations.ts';
 import type * as pingKeysApi from '../shared/api/ping-keys.ts';
 import type * as placesApi from '../shared/api/places.ts';
@@ -49,6 +50,7 @@ import type * as notificationsContract from './notifications/contract.ts';
 import * as monitorChannels from './notifications/monitor-channels.ts';
 import * as notifications from './notifications/operations.ts';
 import * as channelTests from './notifications/test-operations.ts';
+import * as objectives from './objectives/operations.ts';
 import type * as offboardingContract from './offboarding/contract.ts';
 import * as offboarding from './offboarding/operations.ts';
 import type * as operatorContract from './operator/contract.ts';
@@ -103,6 +105,7 @@ export const handlers: Handlers = handlersOf([
   ...bindAll<typeof incidentsApi & typeof incidentsContract>(incidents),
   ...bindAll<typeof causesApi>(causes),
   ...bindAll<typeof uptimeApi & typeof uptimeContract>(uptime),
+  ...bindAll<typeof objectivesApi>(objectives),
   ...bindAll<typeof eventsApi>(events),
   ...bindAll<typeof importsContract>(imports),
   ...bindAll<typeof webhooksApi>(webhooks),

@@ -127,6 +127,7 @@ const pureFiles = new Set([
   'coordinator/notifications/hours.ts',
   'coordinator/notifications/policy.ts',
   'coordinator/notifications/story.ts',
+  'coordinator/objectives/burn.ts',
   'coordinator/organisations/model.ts',
   'coordinator/gate/plans.ts',
   'coordinator/registrations/model.ts',

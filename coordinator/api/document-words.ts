@@ -248,6 +248,10 @@ export const tags = [
   },
   { name: 'Incidents', description: 'Outages, from detection to resolution.' },
   { name: 'Reports', description: 'Uptime, downtime, incidents and response times of a period.' },
+  {
+    name: 'Objectives',
+    description: 'Targets of uptime, and what is left of their error budgets.',
+  },
   { name: 'Incident evidence', description: 'What each probe saw during an outage.' },
   { name: 'Events', description: 'A feed of changes for programs.' },
   { name: 'Webhooks', description: 'The same events, sent to your programs as they come.' },

@@ -556,6 +556,7 @@ const rows: { readonly [K in keyof Plan]: string } = {
   channels: 'Alert channels',
   webhooks: 'Webhooks',
   groups: 'Groups',
+  objectives: 'Objectives',
   windows: 'Active and upcoming maintenance windows',
   occurrences: 'Occurrences of one window in the 90 days ahead',
   check_days: 'Days for which single checks are kept, if the installation keeps them as long',

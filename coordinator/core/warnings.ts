@@ -1,6 +1,6 @@
 import { isContinent } from '../../shared/base/continents.ts';
 import { causeSentence } from '../../shared/checks/causes.ts';
-import { isWarningCode, type WarningCode } from '../../shared/checks/warnings.ts';
+import { isSeenCode, type WarningCode } from '../../shared/checks/warnings.ts';
 import type { Draft } from './draft.ts';
 import { countApart, failsItselfSince, placesOf, type SeenPlace, sideOf } from './places.ts';
 import type { HeldWarning, SeenResult, WarningView, Watched } from './types.ts';
@@ -25,14 +25,12 @@ export function noteWarnings(draft: Draft, result: SeenResult): void {
   // Where both sides check, a warning is the outside's.
   if (draft.reach.inside && result.from.place !== undefined) return;
   if (result.outcome !== 'ok' || (state.warnings.length === 0 && said.length === 0)) return;
-  const details = new Map(
-    said.flatMap(({ code, details }) =>
-      isWarningCode(code) && code !== placeFails ? [[code, details]] : [],
-    ),
+  const details = new Map<WarningCode, HeldWarning['details']>(
+    said.flatMap(({ code, details }) => (isSeenCode(code) ? [[code, details]] : [])),
   );
   const ofPlaces = state.warnings.filter(({ code }) => code === placeFails);
-  const held = new Map(
-    state.warnings.flatMap((each) => (each.code === placeFails ? [] : [[each.code, each]])),
+  const held = new Map<WarningCode, HeldWarning>(
+    state.warnings.filter(({ code }) => code !== placeFails).map((each) => [each.code, each]),
   );
   const oldest = Math.max(state.clock, result.at) - 2 * draft.reach.turn_ms;
   if (result.at < oldest) return;

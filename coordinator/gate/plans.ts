@@ -10,6 +10,7 @@ export type Plan = {
   readonly channels: number;
   readonly webhooks: number;
   readonly groups: number;
+  readonly objectives: number;
   /** Maintenance that is not over. */
   readonly windows: number;
   /**
@@ -33,6 +34,7 @@ export const plans = {
     channels: 5,
     webhooks: 2,
     groups: 20,
+    objectives: 5,
     windows: 20,
     occurrences: 5_000,
     check_days: 7,
@@ -46,6 +48,7 @@ export const plans = {
     channels: 50,
     webhooks: 10,
     groups: 200,
+    objectives: 50,
     windows: 200,
     occurrences: 5_000,
     check_days: 14,
@@ -59,6 +62,7 @@ export const plans = {
     channels: 500,
     webhooks: 100,
     groups: 2_000,
+    objectives: 500,
     windows: 2_000,
     occurrences: 5_000,
     check_days: 30,
@@ -72,6 +76,7 @@ export const plans = {
     channels: unlimited,
     webhooks: unlimited,
     groups: unlimited,
+    objectives: unlimited,
     windows: unlimited,
     occurrences: 5_000,
     check_days: unlimited,
@@ -112,6 +117,7 @@ const counted = {
   channels: { code: 'plan_limit_channels', noun: 'channels', one: 'channel' },
   webhooks: { code: 'plan_limit_webhooks', noun: 'webhooks', one: 'webhook' },
   groups: { code: 'plan_limit_groups', noun: 'groups', one: 'group' },
+  objectives: { code: 'plan_limit_objectives', noun: 'objectives', one: 'objective' },
   windows: {
     code: 'plan_limit_windows',
     noun: 'maintenance windows that are not over',

@@ -113,9 +113,32 @@ export async function monitorHistories(
   results: Results,
   organisation: string,
   monitors: readonly string[],
-  { from, to: now }: Interval,
+  window: Interval,
 ): Promise<readonly MonitorHistory[]> {
-  const rows = await sql<Row[]>`
+  const which = sql`w.organisation_id = ${organisation} and ${among(sql, monitors)}`;
+  const rows = await withNewest(sql, results, await historyRows(sql, which, window));
+  return rows.map((row) => historyFrom(row, window.to));
+}
+
+/**
+ * The same of what the ledger holds, for actors: of monitors of several organisations, and without
+ * silence that was not noticed yet.
+ */
+export async function ledgerHistories(
+  sql: Queryable,
+  monitors: readonly string[],
+  window: Interval,
+): Promise<readonly MonitorHistory[]> {
+  const rows = await historyRows(sql, among(sql, monitors), window);
+  return rows.map((row) => historyFrom({ ...row, last_result_at: window.to }, window.to));
+}
+
+function historyRows(
+  sql: Queryable,
+  which: ReturnType<typeof among>,
+  { from, to: now }: Interval,
+): Promise<Row[]> {
+  return sql<Row[]>`
     select w.id, w.key, w.partition, w.type, w.interval_s, w.config, w.created_at, w.paused_at,
       l.ledger, l.last_gap_ended_at, l.resumed_at, i.incidents, i.last_resolved_at,
       ${coverColumns(sql, from, now)},
@@ -147,8 +170,7 @@ export async function monitorHistories(
             or (i.resolved_at > ${new Date(from)} and i.confirmed_at is not null)), '[]') as incidents,
         ${ms(sql, 'max(i.resolved_at)')} as last_resolved_at
       from incidents i where i.monitor_id = w.id) i
-    where w.organisation_id = ${organisation} and ${among(sql, monitors)}`;
-  return (await withNewest(sql, results, rows)).map((row) => historyFrom(row, now));
+    where ${which}`;
 }
 
 /**

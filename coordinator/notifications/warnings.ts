@@ -17,7 +17,7 @@ import type { HeldBy, WarningEvent } from './policy.ts';
  *
  *   plan      an organisation's alerts wait until none came for a while, so that one certificate on
  *             40 monitors, which are checked one after the other, is one message (one that became
- *             slow alone hardly waits)
+ *             slow alone hardly waits, nor does a budget that burns fast)
  *   compose   what nothing holds (hours, mute, maintenance) leaves a channel as one message
  *
  * A warning that is over before it leaves is told to nobody, and an end goes only to those who were
@@ -29,7 +29,7 @@ export type GatheringTimes = { readonly quietMs: number; readonly mostMs: number
 /** Most monitors are checked from all continents within this time. */
 export const gatheringTimes: GatheringTimes = { quietMs: 180_000, mostMs: 900_000 };
 
-/** A monitor that alone became slow is slow now, and waits for no other. */
+/** A monitor that alone became slow is slow now, as a budget burns now, and waits for no other. */
 const aloneMs = 10_000;
 
 const maxAlerts = 2_000;
@@ -59,7 +59,7 @@ export function takeDueWarnings(
         or min(created_at) <= ${new Date(now - mostMs)}
         or count(*) = 1 and max(created_at) <= ${new Date(now - aloneMs)} and bool_and(
           event = 'warning' and exists (select from warnings w where w.id = warning_id
-            and w.code = 'slow')))
+            and w.code in ('slow', 'burns_fast'))))
     order by id limit ${maxAlerts} for update skip locked`;
 }
 

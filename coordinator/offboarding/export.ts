@@ -2,6 +2,7 @@ import type { Queryable } from '../database/connect.ts';
 import { shownNames as shownGroupNames } from '../groups/queries.ts';
 import { shownNames } from '../monitors/row.ts';
 import { shownNames as shownChannelNames } from '../notifications/queries.ts';
+import { shownNames as shownObjectiveNames } from '../objectives/queries.ts';
 import { type HourFigures, hourlyFigures } from '../results/days.ts';
 import type { Results } from '../results/reading.ts';
 import { shownNames as shownPageNames } from '../status-pages/row.ts';
@@ -29,6 +30,7 @@ const restorable = [
   'incident_notes',
   'incident_owners',
   'post_mortems',
+  'objectives',
   'warnings',
 ]
   .map((source) => `'${source}'`)
@@ -102,8 +104,15 @@ const parts = {
     key: 'i.key',
     where: of('i'),
   },
+  objectives: {
+    columns: shownObjectiveNames,
+    from: 'objectives o',
+    key: 'o.key',
+    where: of('o'),
+  },
   warnings: {
-    columns: 'w.id, w.monitor_id, w.code, w.details, w.began_at, w.confirmed_at, w.ended_at',
+    columns:
+      'w.id, w.monitor_id, w.objective_id, w.code, w.details, w.began_at, w.confirmed_at, w.ended_at',
     from: 'warnings w',
     key: 'w.key',
     where: of('w'),

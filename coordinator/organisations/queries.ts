@@ -104,6 +104,7 @@ export async function usageOf(sql: Queryable, id: string, now: number): Promise<
         and deleted_at is null) as channels,
       (select count(*) from webhooks where organisation_id = ${id}) as webhooks,
       (select count(*) from groups where organisation_id = ${id}) as groups,
+      (select count(*) from objectives where organisation_id = ${id}) as objectives,
         (${windowsNotOver(sql, id, now)}) as windows`;
   return (
     row ?? {
@@ -114,6 +115,7 @@ export async function usageOf(sql: Queryable, id: string, now: number): Promise<
       channels: 0,
       webhooks: 0,
       groups: 0,
+      objectives: 0,
       windows: 0,
     }
   );

@@ -102,7 +102,7 @@ type OpenRow = {
   readonly told: readonly CauseParams[];
 };
 
-/** The warnings of a partition's monitors that have begun and not ended, by monitor. */
+/** The warnings of a partition's monitors that it began and has not ended, by monitor. */
 export async function openWarnings(
   sql: Queryable,
   partition: number,
@@ -113,7 +113,8 @@ export async function openWarnings(
       where a.warning_id = w.id and a.organisation_id = w.organisation_id and a.event = 'warning'
     ) as told
     from warnings w join monitors m on m.id = w.monitor_id
-    where w.ended_at is null and m.partition = ${partition} order by w.key`;
+    where w.ended_at is null and w.objective_id is null and m.partition = ${partition}
+    order by w.key`;
   const held = rows.flatMap(({ id, monitor_id, code, details, began_at, confirmed_at, told }) =>
     isWarningCode(code)
       ? [

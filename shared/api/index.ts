@@ -51,6 +51,13 @@ import {
   showMute,
   unmuteAlerts,
 } from './notifications.ts';
+import {
+  createObjective,
+  deleteObjective,
+  getObjective,
+  listObjectives,
+  updateObjective,
+} from './objectives.ts';
 import type { RestOperation } from './operation.ts';
 import { listAudit, whoami } from './organisations.ts';
 import { createPingKey, endPingKey, listPingKeys, rotatePingKey } from './ping-keys.ts';
@@ -128,6 +135,11 @@ export const operations = {
   shareReport,
   listReportShares,
   withdrawReportShare,
+  listObjectives,
+  createObjective,
+  getObjective,
+  updateObjective,
+  deleteObjective,
   getMonitorPings,
   createTest,
   getTest,

@@ -124,6 +124,23 @@ const linesOf = {
     one: 'group',
     columns: { id: 36, name: 60, status: 12, monitors: 20, description: 80 },
   },
+  objectives: {
+    one: 'objective',
+    columns: {
+      id: 36,
+      name: 60,
+      of: 80,
+      target: 10,
+      period: 8,
+      percent: 10,
+      'budget left, in s': ({ budget_left_seconds }) => oneLine(budget_left_seconds, 12),
+      burns: ({ burn }) =>
+        records(burn)
+          .filter(({ burns }) => burns === true)
+          .map(({ code }) => oneLine(code, 20))
+          .join(' '),
+    },
+  },
   checks: {
     one: 'check',
     columns: {

@@ -110,6 +110,29 @@ const rows = {
       return { texts };
     },
   },
+  list_objectives: {
+    operation: operations.listObjectives,
+    title: 'List objectives',
+    about: `Use it to see which promises of uptime are kept, what is left of each error budget, and which burn.${endOfLists}`,
+    run: listed('objectives'),
+  },
+  get_objective: {
+    operation: operations.getObjective,
+    title: 'Get an objective',
+    about: 'Use it to read one objective: its error budget, and how fast it burns.',
+    run: async ({ ask }, given, { operation }) => {
+      const { course, ...body } = await ask(operation, given);
+      return { texts: answerAsJson(body).texts };
+    },
+  },
+  create_objective: {
+    operation: operations.createObjective,
+    title: 'Create an objective',
+    about:
+      'A promise of uptime for a monitor, group or tag. Warnings follow when its error budget burns.',
+    effect: 'changes',
+    run: whole,
+  },
   response_times: {
     operation: operations.getMonitorResults,
     title: 'Response times of a monitor',

@@ -47,6 +47,7 @@ export const refusalCodes = {
   plan_limit_channels: ['forbidden', 'The plan allows no more channels.'],
   plan_limit_webhooks: ['forbidden', 'The plan allows no more webhooks.'],
   plan_limit_groups: ['forbidden', 'The plan allows no more groups.'],
+  plan_limit_objectives: ['forbidden', 'The plan allows no more objectives.'],
   plan_limit_windows: [
     'forbidden',
     'The plan allows no more maintenance windows that are not over.',
@@ -84,6 +85,7 @@ export const refusalCodes = {
   share_not_found: ['not_found', 'There is no such link to this incident or report.'],
   channel_not_found: ['not_found', 'There is no such channel.'],
   import_not_found: ['not_found', 'There is no such import.'],
+  objective_not_found: ['not_found', 'There is no such objective.'],
   webhook_not_found: ['not_found', 'There is no such webhook.'],
   webhook_delivery_not_found: [
     'not_found',
@@ -154,6 +156,7 @@ export const refusalCodes = {
     'The period cannot be read, is empty, has not begun, or is longer than 366 days.',
   ],
   promise_invalid: ['invalid', 'A promise is a percentage above 0 and up to 100.'],
+  objective_invalid: ['invalid', 'A target is above 0 and below 100, with up to four decimals.'],
   report_too_large: ['invalid', 'The report would be of more than 1,000 monitors; name a part.'],
   post_invalid: ['invalid', 'The text is empty or too long.'],
   not_a_heartbeat: ['invalid', 'The monitor is not a heartbeat; only heartbeats have pings.'],

@@ -1,7 +1,7 @@
 import type { CauseParams } from './result.ts';
 
 /** What a check that passes may warn of (rule 44). */
-export const warningCodes = [
+const seenCodes = [
   'slow',
   'certificate_expires',
   'certificate_chain_incomplete',
@@ -11,12 +11,18 @@ export const warningCodes = [
   'name_server_silent',
   'domain_expires',
   'redirects_insecurely',
-  'place_fails',
 ] as const;
+
+/** Those that no check tells of come from the views of places, and from the ledger (rule 52). */
+export const warningCodes = [...seenCodes, 'place_fails', 'burns_fast', 'burns_slowly'] as const;
 export type WarningCode = (typeof warningCodes)[number];
 
 export function isWarningCode(text: unknown): text is WarningCode {
   return warningCodes.some((code) => code === text);
+}
+
+export function isSeenCode(text: unknown): text is (typeof seenCodes)[number] {
+  return seenCodes.some((code) => code === text);
 }
 
 const day = 86_400_000;
@@ -49,6 +55,8 @@ const sentences: Readonly<Record<WarningCode, Sentence>> = {
   domain_expires: ({ ends_at }, now) => endWords('Domain', ends_at, now),
   place_fails: ({ places, cause }) =>
     `Fails from ${places}, passes elsewhere${cause ? `: ${cause}` : ''}`,
+  burns_fast: burnWords,
+  burns_slowly: burnWords,
   redirects_insecurely: ({ redirect }) => `Redirect ${redirect} leads from https to http`,
 };
 
@@ -57,6 +65,10 @@ function seconds(ms: string | number | undefined): string {
   return value >= 1_000
     ? `${(value / 1_000).toLocaleString('en', { maximumFractionDigits: 1 })} s`
     : `${Math.round(value)} ms`;
+}
+
+function burnWords({ objective, rate, hours }: CauseParams): string {
+  return `The error budget of ${objective} burns ${rate} times as fast as it may, over ${hours} h`;
 }
 
 function endWords(what: string, ends: string | number | undefined, now: number): string {

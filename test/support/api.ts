@@ -196,6 +196,7 @@ export type Things = {
   readonly page: string;
   readonly incident: string;
   readonly cause: string;
+  readonly objective: string;
   /** Of whoever made it. */
   readonly channel: string;
   /** On the page, to the incident. */
@@ -255,6 +256,7 @@ export const createThings = async (
     personal: true,
     try: false,
   });
+  const objective = await send('/api/v1/objectives', { name: 'Web', group, target: 99.9 });
   const post = newId();
   await api.sql`insert into status_page_posts (id, page_id, organisation_id, incident_id, kind, text, written_at)
     values (${post}, ${page}, ${organisation}, ${incident}, 'investigating', 'We look into it.', now())`;
@@ -306,6 +308,7 @@ export const createThings = async (
     page,
     incident,
     cause: await makeCause(api.sql, organisation, incident),
+    objective,
     channel,
     post,
     report,

@@ -1270,13 +1270,42 @@ create index ledger_by_end on ledger (ended_at) where (ended_at is not null);
 create unique index ledger_open on ledger (monitor_id, kind) where (ended_at is null);
 create unique index ledger_row on ledger (monitor_id, kind, began_at);
 
--- What passing checks warn of (rule 44): a row from the beginning of a warning to its end and
--- after.
+-- A promise of uptime, and the error budget that it leaves (rule 52): of the monitors to which all
+-- that it names applies.
+create table objectives (
+  id uuid not null,
+  key bigint generated always as identity,
+  organisation_id uuid not null,
+  name text not null,
+  monitor_id uuid,
+  group_id uuid,
+  tag text,
+  -- In percent.
+  target double precision not null,
+  period text not null,
+  created_at timestamptz not null,
+  check ((target > 0) and (target < 100)),
+  check (period in ('30d', 'month')),
+  unique (key),
+  primary key (id),
+  foreign key (monitor_id) references monitors on delete cascade,
+  foreign key (group_id) references groups on delete cascade,
+  foreign key (organisation_id) references organisations on delete cascade
+);
+create index objectives_page on objectives (organisation_id, key);
+create index objectives_monitor on objectives (monitor_id) where (monitor_id is not null);
+create index objectives_group on objectives (group_id) where (group_id is not null);
+
+-- What passing checks warn of (rule 44), and objectives (rule 52): a row from the beginning of a
+-- warning to its end and after.
 create table warnings (
   id uuid not null,
   key bigint generated always as identity,
   organisation_id uuid not null,
   monitor_id uuid not null,
+  -- Of a budget that burns: the monitor is the one that was down most. No reference, because the end
+  -- of a warning whose objective is gone is told too.
+  objective_id uuid,
   code text not null,
   -- What its sentence is made of; never text of a target.
   details jsonb not null,
@@ -1294,7 +1323,8 @@ create table warnings (
 );
 create index warnings_ended on warnings (ended_at) where (ended_at is not null);
 create index warnings_monitor on warnings (monitor_id, began_at);
-create unique index warnings_one_open on warnings (monitor_id, code) where (ended_at is null);
+create unique index warnings_one_open on warnings (monitor_id, code) where (ended_at is null and objective_id is null);
+create unique index warnings_objective on warnings (objective_id, code) where (ended_at is null and objective_id is not null);
 create index warnings_open on warnings (organisation_id, code) where (ended_at is null);
 
 -- What changed, in an order that never gets a row in between: by the transaction that wrote it,

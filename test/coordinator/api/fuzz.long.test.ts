@@ -35,6 +35,7 @@ const standIns: Things = {
   page: '00000000-0000-7000-8000-000000000006',
   incident: '00000000-0000-7000-8000-000000000007',
   cause: '00000000-0000-7000-8000-000000000010',
+  objective: '00000000-0000-7000-8000-000000000011',
   channel: '00000000-0000-7000-8000-000000000008',
   post: '00000000-0000-7000-8000-000000000009',
   probeInvitation: '00000000-0000-7000-8000-00000000000a',
@@ -57,6 +58,7 @@ const names = [
   'page',
   'incident',
   'cause',
+  'objective',
   'channel',
   'post',
   'report',
@@ -77,6 +79,7 @@ const {
   window,
   page,
   incident,
+  objective,
   channel,
   post,
   report,
@@ -93,23 +96,25 @@ const idsFor = (name: string): fc.Arbitrary<string> => {
       ? [group, otherGroup]
       : name.startsWith('window')
         ? [window]
-        : name.startsWith('page')
-          ? [page]
-          : name.startsWith('channel')
-            ? [channel]
-            : name.startsWith('post')
-              ? [post]
-              : name.startsWith('report')
-                ? [report]
-                : name.startsWith('probe')
-                  ? [probeInvitation]
-                  : name.startsWith('share')
-                    ? [share]
-                    : name.startsWith('webhook')
-                      ? [webhook]
-                      : name.startsWith('delivery')
-                        ? [delivery]
-                        : [incident];
+        : name.startsWith('objective')
+          ? [objective]
+          : name.startsWith('page')
+            ? [page]
+            : name.startsWith('channel')
+              ? [channel]
+              : name.startsWith('post')
+                ? [post]
+                : name.startsWith('report')
+                  ? [report]
+                  : name.startsWith('probe')
+                    ? [probeInvitation]
+                    : name.startsWith('share')
+                      ? [share]
+                      : name.startsWith('webhook')
+                        ? [webhook]
+                        : name.startsWith('delivery')
+                          ? [delivery]
+                          : [incident];
   return fc.oneof(
     { weight: 16, arbitrary: fc.constantFrom(...fitting) },
     { weight: 1, arbitrary: fc.constantFrom(...Object.values(standIns)) },

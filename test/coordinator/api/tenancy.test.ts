@@ -80,6 +80,8 @@ const bodies: { readonly [Id in OperationId]?: (of: Things) => object } = {
   inviteProbe: () => ({ name: newId(), continent: 'Africa' }),
   createPingKey: () => ({ name: 'Jobs' }),
   rotatePingKey: () => ({}),
+  createObjective: ({ group }) => ({ name: 'Web', group, target: 99.9 }),
+  updateObjective: () => ({ name: 'Renamed' }),
   createWebhook: () => ({ url: 'https://hooks.example.org/' }),
   updateWebhook: () => ({ description: 'Renamed' }),
   replayWebhook: () => ({ since: '2026-01-01T00:00:00Z' }),
@@ -104,6 +106,7 @@ const request = (id: OperationId, of: Things) => {
     .replace('{page_id}', of.page)
     .replace('{incident_id}', of.incident)
     .replace('{cause_id}', of.cause)
+    .replace('{objective_id}', of.objective)
     .replace('{channel_id}', of.channel)
     .replace('{post_id}', of.post)
     .replace('{report_id}', of.report)
@@ -187,6 +190,7 @@ describe('A caller without access', () => {
       page: newId(),
       incident: newId(),
       cause: newId(),
+      objective: newId(),
       channel: newId(),
       post: newId(),
       report: newId(),
@@ -307,6 +311,7 @@ describe('A caller with access', () => {
         'deleteStatusPage',
         'deleteChannel',
         'deleteWebhook',
+        'deleteObjective',
         'deleteMaintenanceWindow',
         'deleteGroup',
         'deleteMonitor',

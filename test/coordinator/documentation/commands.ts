@@ -15,7 +15,15 @@ export function commandsOf(page: string): readonly string[] {
 
 /** Pages whose commands need no more than the API, and those that need a whole service with probes. */
 export const typedPages = {
-  api: ['monitor-types', 'status-pages', 'reports', 'places', 'monitors-as-code', 'moving-in'],
+  api: [
+    'monitor-types',
+    'status-pages',
+    'reports',
+    'objectives',
+    'places',
+    'monitors-as-code',
+    'moving-in',
+  ],
   service: [
     'start',
     'first-monitor',

@@ -98,6 +98,9 @@ const estate = async (): Promise<Estate> => {
     values (${subscriber_id}, ${page_id}, 'ada@reader.example', 'en', now())`;
   const hook = { kind: 'webhook', config: { url: 'https://hooks.example.org/' }, try: false };
   const channel_id = (await bench.call(createChannel, as, hook)).id;
+  const objective_id = (
+    await bench.call(operations.createObjective, as, { name: 'x', group: group_id, target: 99.9 })
+  ).id;
   const webhook_id = (await bench.call(createWebhook, as, { url: 'https://hooks.example.org/' }))
     .id;
   const delivery_id = newId();
@@ -144,6 +147,7 @@ const estate = async (): Promise<Estate> => {
       connection_id,
       test_id: newId(),
       channel_id,
+      objective_id,
       webhook_id,
       delivery_id,
       message_id,
@@ -264,6 +268,8 @@ const bodies = (ids: Readonly<Record<string, string>>): Readonly<Record<string, 
   addIncidentNote: { text: 'x' },
   assignIncident: { email: 'x@example.org' },
   writePostMortem: { text: 'x', published: false },
+  createObjective: { name: 'x', group: ids.group_id, target: 99.9 },
+  updateObjective: { name: 'x' },
   createWebhook: { url: 'https://hooks.example.org/' },
   replayWebhook: { since: '2026-01-01T00:00Z' },
   createTest: { type: 'heartbeat', target: '', monitor: ids.monitor_id },
@@ -291,6 +297,7 @@ const namesNothing = [
   'getFile',
   'showManager',
   'listEvents',
+  'listObjectives',
   'listWebhooks',
   'createWebhook',
   'whoami',

@@ -60,7 +60,9 @@ test('every promised command exists, and no other', () => {
       ...['list', 'get', 'create', 'update', 'delete', 'preview', 'start-now', 'end-now'].map(
         (verb) => `maintenance ${verb}`,
       ),
-      ...['list', 'get', 'create', 'update', 'delete'].map((verb) => `groups ${verb}`),
+      ...['groups', 'objectives'].flatMap((noun) =>
+        ['list', 'get', 'create', 'update', 'delete'].map((verb) => `${noun} ${verb}`),
+      ),
       ...[
         'list',
         'get',

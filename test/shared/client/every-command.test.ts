@@ -47,6 +47,7 @@ const furnish = async (): Promise<{
     String((await command.json(...line)).id);
   const [a = '', b = '', c = '', d = ''] = names;
   const group_id = await made('groups', 'create', '--name', b, '--description', c);
+  const objective_id = await made('objectives', 'create', '--name', b, '--target', '99.9');
   const monitors: string[] = [];
   for (const name of names) {
     const target = [
@@ -177,6 +178,7 @@ const furnish = async (): Promise<{
     job_id,
     monitor_id,
     group_id,
+    objective_id,
     window_id,
     running_id,
     page_id,
@@ -226,6 +228,7 @@ const sayingOf = (
     monitors: things.monitor_id,
     email: things.email,
     minutes: '60',
+    target: operation.id === 'createObjective' ? '99.9' : undefined,
   };
   return values[key];
 };

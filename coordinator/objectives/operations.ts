@@ -1,0 +1,158 @@
+import * as api from '../../shared/api/objectives.ts';
+import { newId } from '../../shared/base/crypto.ts';
+import { nameFrom } from '../../shared/base/names.ts';
+import { handle } from '../gate/bind.ts';
+import type { InOrganisation } from '../gate/context.ts';
+import { notFound, orNotFound } from '../gate/context.ts';
+import { beforeAll, pageOf } from '../gate/cursors.ts';
+import { enforceLimit } from '../gate/plans.ts';
+import { tagsFrom } from '../monitors/model.ts';
+import { monitorHistories } from '../monitors/status-queries.ts';
+import { selectedNames } from '../reports/queries.ts';
+import {
+  budgetOf,
+  burnAt,
+  courseOf,
+  createLedger,
+  earliestOf,
+  type Ledger,
+  spanOf,
+  targetFrom,
+} from './model.ts';
+import {
+  countObjectives,
+  insertObjective,
+  type ObjectiveRow,
+  objectiveById,
+  objectivePage,
+  removeObjective,
+  updateObjective as write,
+} from './queries.ts';
+
+type Reading = Pick<InOrganisation, 'sql' | 'organisation' | 'now' | 'with'>;
+
+export const listObjectives = handle(api.listObjectives)(async (context, input) => {
+  const { sql, organisation, with: dependencies } = context;
+  const { items, next_cursor } = await pageOf(
+    dependencies.cursors,
+    ['objectives', organisation.id],
+    input,
+    (from, limit) => objectivePage(sql, organisation.id, from ?? beforeAll, limit),
+    (row) => row,
+  );
+  const read = await readLedger(context, items);
+  return { items: items.map((row) => objectiveJson(row, read)), next_cursor };
+});
+
+export const getObjective = handle(api.getObjective)(async (context, { objective_id: id }) => {
+  const row = await existing(context, id);
+  const read = await readLedger(context, [row]);
+  const { whole } = figuresOf(row, read);
+  const span = { ...spanOf(row.period, read.zone, read.now), to: read.now };
+  const course = whole === null ? [] : courseOf(row.monitors, read.ledger, span, whole);
+  return {
+    ...objectiveJson(row, read),
+    course: course.map(({ at, left }) => ({
+      at: new Date(at).toISOString(),
+      left_seconds: left / 1_000,
+    })),
+  };
+});
+
+export const createObjective = handle(api.createObjective)(async (context, input) => {
+  const { sql, organisation, now, note } = context;
+  const name = nameFrom(input.name);
+  const target = targetFrom(input.target);
+  const { monitor, group, period } = input;
+  const [tag = null] = input.tag === null ? [] : tagsFrom([input.tag]);
+  const named = await selectedNames(sql, organisation.id, { ...input, status_page: null });
+  if (monitor !== null && named.monitors.length === 0) throw notFound('monitor_not_found');
+  if (group !== null && named.group === null) throw notFound('group_not_found');
+  enforceLimit('objectives', organisation.plan, await countObjectives(sql, organisation.id));
+  const made = { id: newId(), name, monitor, group, tag, target, period };
+  await insertObjective(sql, organisation.id, made, now);
+  note({ after: made });
+  return answered(context, made.id);
+});
+
+export const updateObjective = handle(api.updateObjective)(async (context, input) => {
+  const { sql, organisation, note } = context;
+  const before = await existing(context, input.objective_id);
+  const after = {
+    name: input.name === null ? before.name : nameFrom(input.name),
+    target: input.target === null ? before.target : targetFrom(input.target),
+    period: input.period ?? before.period,
+  };
+  await write(sql, organisation.id, { id: before.id, ...after });
+  const { name, target, period } = before;
+  note({ before: { name, target, period }, after });
+  return answered(context, before.id);
+});
+
+/** A warning that lasts ends within a minute (rule 52). */
+export const deleteObjective = handle(api.deleteObjective)(
+  async (context, { objective_id: id }) => {
+    const { name, target, period } = await existing(context, id);
+    await removeObjective(context.sql, context.organisation.id, id);
+    context.note({ before: { name, target, period } });
+  },
+);
+
+async function existing(
+  { sql, organisation }: Pick<Reading, 'sql' | 'organisation'>,
+  id: string,
+): Promise<ObjectiveRow> {
+  return orNotFound(await objectiveById(sql, organisation.id, id), 'objective_not_found');
+}
+
+async function answered(context: Reading, id: string) {
+  const row = await existing(context, id);
+  return objectiveJson(row, await readLedger(context, [row]));
+}
+
+/** All objectives of an answer are of one reading of the ledger. */
+type LedgerRead = {
+  readonly ledger: Ledger;
+  readonly paused: ReadonlySet<string>;
+  readonly zone: string;
+  readonly now: number;
+};
+
+async function readLedger(
+  { sql, organisation, now, with: { results } }: Reading,
+  rows: readonly ObjectiveRow[],
+): Promise<LedgerRead> {
+  const zone = organisation.time_zone;
+  const monitors = [...new Set(rows.flatMap((row) => row.monitors))];
+  const from = earliestOf(zone, now);
+  const histories = await monitorHistories(sql, results, organisation.id, monitors, {
+    from,
+    to: now,
+  });
+  const paused = histories.flatMap(({ id, paused_at }) => (paused_at === null ? [] : [id]));
+  return { ledger: createLedger(histories), paused: new Set(paused), zone, now };
+}
+
+function figuresOf(row: ObjectiveRow, { ledger, paused, zone, now }: LedgerRead) {
+  const { from, to } = spanOf(row.period, zone, now);
+  const checked = row.monitors.filter((id) => !paused.has(id));
+  const sums = ledger(row.monitors, { from, to: now });
+  return { from, to, ...budgetOf(row, sums, (to - now) * checked.length) };
+}
+
+function objectiveJson(row: ObjectiveRow, read: LedgerRead) {
+  const { from, to, percent, whole, left } = figuresOf(row, read);
+  const { tag } = row;
+  const parts = [row.group_name, tag === null ? null : `tag ${tag}`, row.monitor_name];
+  return {
+    ...row,
+    of: parts.filter((part) => part !== null).join(', ') || 'All monitors',
+    from,
+    to,
+    monitors: row.monitors.length,
+    percent,
+    budget_seconds: whole === null ? null : whole / 1_000,
+    budget_left_seconds: left === null ? null : left / 1_000,
+    burn: burnAt(row, row.monitors, read.ledger, read.now),
+  };
+}
