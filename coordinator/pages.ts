@@ -28,6 +28,7 @@ import * as channel from './notifications/pages/channel.ts';
 import * as channelForm from './notifications/pages/form.ts';
 import * as alertLinks from './notifications/pages/links.ts';
 import * as channels from './notifications/pages/list.ts';
+import * as objectives from './objectives/pages.ts';
 import * as operator from './operator/pages.ts';
 import * as audit from './organisations/pages/audit.ts';
 import * as members from './organisations/pages/members.ts';
@@ -72,7 +73,7 @@ const files: readonly (readonly object[])[] = [
   [certificates],
   [incidents, incident, sharedIncident],
   [windows, window, windowForm],
-  [uptimeReports],
+  [uptimeReports, objectives],
   [channels, channel, channelForm, browser, alertLinks],
   [statusPages, statusPage, posts, reports, subscribers],
   [probes, probeInvitations],

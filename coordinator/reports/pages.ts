@@ -58,6 +58,7 @@ async function pageOf(request: MembersRequest, link?: string): Promise<ShownPage
           below: belowOf(report, timesIn(report.time_zone, request.now)),
           actions: html`
             ${request.may(shareReport) && linkButton('#share', 'Share', { symbol: 'share' })}
+            ${linkButton('/objectives', 'Objectives')}
             <a
               class="button"
               href="${safeUrl(`/reports.csv${query(asked)}`)}"

@@ -36,6 +36,7 @@ const nameless: Demo = {
     question: 'x',
   },
   webhooks: { tickets: 'x', delivery: 'x', archive: 'x', old: 'x' },
+  objective: 'x',
   windows: { certificates: 'x', monthly: 'x' },
 };
 

@@ -1,6 +1,7 @@
 import type { Sql } from '../../coordinator/database/connect.ts';
 import { insertWindow } from '../../coordinator/maintenance/queries.ts';
 import { draftWindow } from '../../coordinator/maintenance/window.ts';
+import { insertObjective } from '../../coordinator/objectives/queries.ts';
 import { hashPassword } from '../../coordinator/people/secrets.ts';
 import { makeResultDays } from '../../coordinator/results/retention.ts';
 import { writeShare } from '../../coordinator/shares/links.ts';
@@ -278,6 +279,8 @@ export type Demo = {
   readonly reportShare: { readonly id: string; readonly secret: string };
   readonly channels: DemoChannels;
   readonly webhooks: DemoWebhooks;
+  /** Of the shop. */
+  readonly objective: string;
   /** What the world sees. */
   readonly page: DemoPage;
   readonly windows: DemoWindows;
@@ -545,8 +548,22 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
   await seedWarnings(sql, organisation, now, idOf);
   await sql`analyze`;
   const webhooks = await seedDemoWebhooks(sql, organisation, now);
+  const objective = newId();
+  for (const [id, name, target] of [
+    [objective, 'Shop', 99.9],
+    [newId(), 'Stores', 95],
+  ] as const)
+    await insertObjective(
+      sql,
+      organisation,
+      { id, name, monitor: null, group: groupOf('Shop'), tag: null, target, period: '30d' },
+      now,
+    );
   const check = `check?at=${broke}&probe=Frankfurt`;
-  return { idOf, groupOf, incident, check, share, reportShare, channels, webhooks, page, windows };
+  return {
+    ...{ idOf, groupOf, incident, check, share, reportShare },
+    ...{ channels, webhooks, objective, page, windows },
+  };
 };
 
 /** What passing checks of the demo warn of, and whose certificate and which domain end when. */

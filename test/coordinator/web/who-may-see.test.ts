@@ -97,6 +97,15 @@ const expected: Readonly<Record<string, string>> = {
   'POST /reports/share': writers,
   // The first who may revokes it; after that there is none.
   'POST /reports/shares/:share_id/withdraw': 'in 403 404 403 ok 404 404',
+  'GET /objectives': members,
+  'GET /objectives/new': writers,
+  'POST /objectives/new': writers,
+  'GET /objectives/:objective_id': ofOurs,
+  'GET /objectives/:objective_id/edit': writersOfOurs,
+  'POST /objectives/:objective_id/edit': writersOfOurs,
+  'GET /objectives/:objective_id/delete': writersOfOurs,
+  // The first who may deletes it; after that there is none.
+  'POST /objectives/:objective_id/delete': 'in 403 404 403 ok 404 404',
   'GET /groups': members,
   'POST /groups': writers,
   'GET /groups/:group_id': ofOurs,
@@ -293,6 +302,7 @@ const standsFor: Readonly<Record<string, () => string>> = {
   day: () => '2026-11-20',
   probe_id: newId,
   ping_key_id: newId,
+  objective_id: () => demo.objective,
   webhook_id: () => demo.webhooks.tickets,
   delivery_id: () => demo.webhooks.delivery,
   set_aside_id: () => '1',

@@ -1,0 +1,348 @@
+import {
+  createObjective,
+  deleteObjective,
+  getObjective,
+  listObjectives,
+  updateObjective,
+} from '../../shared/api/objectives.ts';
+import type { OutputOf } from '../../shared/api/operation.ts';
+import { durationText } from '../../shared/base/time.ts';
+import { listFilters } from '../monitors/contract.ts';
+import { linePath, momentsBetween } from '../web/charts.ts';
+import { confirm } from '../web/confirm.ts';
+import {
+  figure,
+  heading,
+  linkButton,
+  moreLink,
+  nothing,
+  percentFigure,
+  percentText,
+  stateMark,
+} from '../web/elements.ts';
+import { formOf } from '../web/form-data.ts';
+import {
+  type FormState,
+  formSummary,
+  refuseUnlessMay,
+  selectField,
+  textField,
+} from '../web/forms.ts';
+import { type Html, html, query } from '../web/html.ts';
+import { menuLink, moreActions } from '../web/menu.ts';
+import { forMembers, type MembersRequest, type PageAnswer, seeOther, show } from '../web/page.ts';
+import { number, stepTable, table } from '../web/tables.ts';
+import type { Times } from '../web/times.ts';
+
+type Objective = OutputOf<typeof listObjectives>['items'][number];
+type Course = OutputOf<typeof getObjective>;
+
+const place = 'reports';
+const reports = { href: '/reports', name: 'Reports' };
+const trail = [reports, { href: '/objectives', name: 'Objectives' }];
+
+export const objectivesPage = forMembers.get('/objectives', async (request) => {
+  const { ask, may, query: asked } = request;
+  const { items, next_cursor } = await ask(
+    listObjectives,
+    asked.cursor === undefined ? {} : { cursor: asked.cursor },
+  );
+  const add =
+    may(createObjective) &&
+    linkButton('/objectives/new', 'New objective', { main: true, symbol: 'add' });
+  return show({
+    title: 'Objectives',
+    place,
+    live: true,
+    main: html`
+      ${heading({
+        sentence: 'Objectives',
+        below: html`
+          Uptime that you promise, and the error budget that is left of it.
+          <a href="/docs/objectives">How they are counted</a>
+        `,
+        actions: items.length > 0 && add,
+        trail: [reports],
+      })}
+      ${
+        items.length === 0
+          ? nothing('calendar', 'No objectives yet. Each warns you before a promise breaks.', add)
+          : html`
+            ${stepTable(items.map(rowOf))}
+            ${next_cursor !== null && moreLink(`/objectives${query({ cursor: next_cursor })}`, 'More')}
+          `
+      }
+    `,
+  });
+});
+
+function rowOf(objective: Objective) {
+  const { id, name, of, target, percent } = objective;
+  return {
+    id: `objective-${id}`,
+    State: markOf(objective),
+    Objective: html`
+      <span class="stacked">
+        <a class="row-link" href="/objectives/${id}">${name}</a>
+        <span class="note">${of}</span>
+      </span>
+    `,
+    Target: number(`${target} %, ${periodWords(objective)}`),
+    Uptime: number(percentFigure(percent)),
+    'Budget left': budgetBar(objective),
+  };
+}
+
+function periodWords({ period }: Objective): string {
+  return period === '30d' ? '30 days' : 'a month';
+}
+
+function markOf({ burn, budget_left_seconds: left }: Objective): Html {
+  const [burning] = burn.filter(({ burns }) => burns);
+  if (burning)
+    return stateMark('verifying', burning.code === 'burns_fast' ? 'Burns fast' : 'Burns slowly');
+  if (left === null) return stateMark('pending', 'No data yet');
+  return left < 0 ? stateMark('down', 'Missed') : stateMark('up', 'Kept');
+}
+
+function budgetBar({ budget_seconds: whole, budget_left_seconds: left }: Objective): Html | string {
+  if (whole === null || left === null) return '–';
+  return html`
+    <span class="budget">
+      <meter value="${Math.max(0, left)}" max="${Math.max(1, whole)}" low="${whole / 4}"></meter>
+      ${leftWords(left)}
+    </span>
+  `;
+}
+
+function leftWords(left: number): string {
+  return left < 0 ? `${lengthOf(-left)} too long` : `${lengthOf(left)} left`;
+}
+
+function lengthOf(seconds: number): string {
+  return seconds === 0 ? '0' : durationText(seconds * 1_000);
+}
+
+export const objectivePage = forMembers.get('/objectives/:objective_id', async (request) => {
+  const { ask, may, path, times } = request;
+  const objective = await ask(getObjective, { objective_id: path.objective_id });
+  const { id, name, of, target, percent, budget_seconds, from, to } = objective;
+  return show({
+    title: name,
+    place,
+    live: true,
+    main: html`
+      <div class="stack">
+        ${heading({
+          sentence: `${name}: ${percent === null ? 'no uptime measured' : `${percentText(percent)} up`}`,
+          below: html`${markOf(objective)} <span class="softer">·</span> ${of}, ${times.whole(from)} to ${times.whole(to)}`,
+          actions:
+            may(updateObjective) &&
+            moreActions(html`
+              ${menuLink(`/objectives/${id}/edit`, 'Edit', { symbol: 'edit' })}
+              <hr>
+              ${menuLink(`/objectives/${id}/delete`, 'Delete', { symbol: 'delete', danger: true })}
+            `),
+          trail,
+        })}
+        <dl class="figures">
+          ${figure('Target', `${target} %`)}
+          ${figure('Uptime', percentFigure(percent))}
+          ${figure('Error budget', budget_seconds === null ? '–' : lengthOf(budget_seconds))}
+          ${figure('Left', budgetBar(objective))}
+        </dl>
+        <section class="card stack">
+          <h2>Error budget</h2>
+          ${budgetChart(objective, times) ?? html`<p class="nothing">No data yet</p>`}
+        </section>
+        <section>
+          <h2>Burn rate</h2>
+          ${table(
+            objective.burn.map((each) => ({
+              Warning: each.code === 'burns_fast' ? 'Burns fast' : 'Burns slowly',
+              'Warns above': number(`${each.factor}`),
+              Short: number(rateIn(each.short_minutes, each.short_rate)),
+              Long: number(rateIn(each.long_minutes, each.long_rate)),
+              State: each.burns ? stateMark('verifying', 'Burns') : stateMark('up', 'Below'),
+            })),
+            'Burn rate by pairs of windows',
+          )}
+        </section>
+      </div>
+    `,
+  });
+});
+
+function rateIn(minutes: number, rate: number): string {
+  return `${rate.toLocaleString('en', { maximumFractionDigits: 1 })} in ${durationText(minutes * 60_000)}`;
+}
+
+const [width, height] = [1_000, 200];
+
+/** What was left, as a share: it never grows within a period. */
+function budgetChart({ course, budget_seconds: whole }: Course, times: Times): Html | null {
+  const [first, last] = [course.at(0), course.at(-1)];
+  if (!first || !last || whole === null || whole <= 0) return null;
+  const [from, to] = [Date.parse(first.at), Date.parse(last.at)];
+  const points = course.map(({ at, left_seconds }) => ({
+    at: Date.parse(at),
+    value: Math.max(0, left_seconds / whole),
+  }));
+  const x = (at: number): number => ((at - from) / Math.max(1, to - from)) * width;
+  const y = (share: number): number => height - share * height;
+  return html`
+    <div class="chart chart-low">
+      <ul class="chart-y" aria-hidden="true">
+        ${[100, 50, 0].map((percent) => html`<li>${percent} %</li>`)}
+      </ul>
+      <div class="chart-plot">
+        <svg
+          viewBox="0 0 ${width} ${height}"
+          preserveAspectRatio="none"
+          role="img"
+          aria-label="Error budget in the period: ${leftWords(last.left_seconds)} of ${lengthOf(whole)}"
+        >
+          <path class="grid" d="${[0, 0.5, 1].map((share) => `M0 ${y(share)}H${width}`).join('')}"></path>
+          <path class="line line-own" d="${linePath(points, x, y, Number.POSITIVE_INFINITY)}"></path>
+        </svg>
+      </div>
+      <ul class="chart-x" aria-hidden="true">
+        ${momentsBetween(from, to, 5).map((at) => html`<li>${times.text(at, 'day').slice(0, -5)}</li>`)}
+      </ul>
+    </div>
+  `;
+}
+
+const fields = ['name', 'of', 'target', 'period'] as const;
+
+export const newObjectivePages = forMembers.form('/objectives/new', async (request) => {
+  const { items } = await request.ask(listFilters, {});
+  return {
+    fresh: () => {
+      refuseUnlessMay(request, createObjective);
+      return formOf({ target: '99.9', period: '30d', ...request.query });
+    },
+    shown: (state) =>
+      formPage(state, { sentence: 'New objective', back: '/objectives', choices: items }),
+    fields,
+    act: async () => {
+      const { form } = request;
+      const [kind = '', value = ''] = (form.value('of') ?? '').split(/:(.*)/s);
+      const { id } = await request.ask(createObjective, {
+        ...inputFrom(request),
+        ...(['group', 'tag', 'monitor'].includes(kind) ? { [kind]: value } : {}),
+      });
+      return seeOther(`/objectives/${id}`, { said: 'Objective created.' });
+    },
+  };
+});
+
+function inputFrom({ form }: Pick<MembersRequest, 'form'>) {
+  return {
+    name: form.value('name') ?? '',
+    target: form.value('target') ?? '',
+    period: form.value('period') ?? '',
+  };
+}
+
+type Around = {
+  readonly sentence: string;
+  readonly back: string;
+  /** Of a new one, what it may be of. */
+  readonly choices?: OutputOf<typeof listFilters>['items'];
+};
+
+function formPage(state: FormState, { sentence, back, choices }: Around): PageAnswer {
+  return show({
+    title: sentence,
+    place,
+    status: state.status,
+    main: html`
+      ${heading({ sentence, trail })}
+      ${formSummary(state)}
+      <form class="form" method="post">
+        ${textField({ name: 'name', label: 'Name', required: true, autocomplete: 'off', placeholder: 'Shop', state })}
+        ${
+          choices !== undefined &&
+          selectField({
+            name: 'of',
+            label: 'Monitors',
+            choices: [
+              { value: '', label: 'All monitors' },
+              ...choices.flatMap(({ facet, value, name }) =>
+                facet === 'group' || facet === 'tag'
+                  ? [
+                      {
+                        value: `${facet}:${value}`,
+                        label: `${facet === 'group' ? 'Group' : 'Tag'} ${name}`,
+                      },
+                    ]
+                  : [],
+              ),
+            ],
+            state,
+          })
+        }
+        ${textField({ name: 'target', label: 'Target', unit: '%', required: true, autocomplete: 'off', state })}
+        ${selectField({
+          name: 'period',
+          label: 'Period',
+          choices: [
+            { value: '30d', label: 'The last 30 days' },
+            { value: 'month', label: 'Each calendar month' },
+          ],
+          state,
+        })}
+        <div class="actions">
+          <button class="button button-main">
+            ${choices === undefined ? 'Save' : 'Create objective'}
+          </button>
+          ${linkButton(back, 'Cancel')}
+        </div>
+      </form>
+    `,
+  });
+}
+
+export const editObjectivePages = forMembers.form(
+  '/objectives/:objective_id/edit',
+  async (request) => {
+    const { id, name, target, period } = await existing(request);
+    return {
+      fresh: () => formOf({ name, target: String(target), period }),
+      shown: (state) => formPage(state, { sentence: `Edit ${name}`, back: `/objectives/${id}` }),
+      fields,
+      act: async () => {
+        await request.ask(updateObjective, { ...inputFrom(request), objective_id: id });
+        return seeOther(`/objectives/${id}`, { said: 'Objective updated.' });
+      },
+    };
+  },
+);
+
+async function existing(request: MembersRequest): Promise<Course> {
+  const found = await request.ask(getObjective, { objective_id: request.path.objective_id });
+  refuseUnlessMay(request, updateObjective);
+  return found;
+}
+
+export const deleteObjectivePages = forMembers.form(
+  '/objectives/:objective_id/delete',
+  async (request) => {
+    const { id, name } = await existing(request);
+    return {
+      shown: () =>
+        confirm({
+          title: `Delete ${name}`,
+          place,
+          below: 'Its monitors and their history stay.',
+          trail: [...trail, { href: `/objectives/${id}`, name }],
+          act: 'Delete objective',
+        }),
+      act: async () => {
+        await request.ask(deleteObjective, { objective_id: id });
+        return seeOther('/objectives', { said: 'Objective deleted.' });
+      },
+    };
+  },
+);
