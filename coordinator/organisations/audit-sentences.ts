@@ -35,6 +35,9 @@ const sentences: Readonly<Record<string, string | null>> = {
   withdrawIncidentShare: 'Stopped sharing incident',
   shareReport: 'Shared a report',
   withdrawReportShare: 'Stopped sharing a report',
+  createObjective: 'Created objective',
+  updateObjective: 'Edited objective',
+  deleteObjective: 'Deleted objective',
 
   createMaintenanceWindow: 'Scheduled maintenance',
   updateMaintenanceWindow: 'Edited maintenance',
