@@ -58,7 +58,7 @@ export const objectivesPage = forMembers.get('/objectives', async (request) => {
       ${heading({
         sentence: 'Objectives',
         below: html`
-          Uptime that you promise, and the error budget that is left of it.
+          Uptime that you promise, and the error budget that is left of it.${' '}
           <a href="/docs/objectives">How they are counted</a>
         `,
         actions: items.length > 0 && add,
