@@ -3,6 +3,7 @@
  * what the coordinator would read from its folders (migrations, documentation, browser files,
  * downloads); replacement modules provide it.
  */
+import { isUtf8 } from 'node:buffer';
 import { join, resolve } from 'node:path';
 import { type BuildOptions, build, type Plugin } from 'esbuild';
 import {
@@ -132,8 +133,8 @@ async function inPlaces(): Promise<ReadonlyMap<string, string>> {
   );
   const pages = Object.fromEntries(pageNames().map((name) => [name, pageText(name)]));
   const pictures = Object.fromEntries(pictureNames().map((name) => [name, pictureText(name)]));
-  const built = (await builtFiles(font)).map(([name, bytes]) => [name, base64(bytes)] as const);
-  const files = Object.fromEntries(plainNames().map((file) => [file, base64(fileBytes(file))]));
+  const built = await builtFiles(font);
+  const files = plainNames().map((file) => [file, fileBytes(file)] as const);
   const downloads: Record<string, string> = {};
   const thread = await bundleImportThread();
   for (const name of downloadNames) downloads[name] = await bundleDownload(name);
@@ -159,9 +160,9 @@ async function inPlaces(): Promise<ReadonlyMap<string, string>> {
     ],
     [
       'coordinator/web/asset-files.ts',
-      `const files = ${JSON.stringify(files)}, built = ${JSON.stringify(built)};
-       export const fileBytes = (file) => Buffer.from(files[file], 'base64');
-       export const builtFiles = async () => built.map(([name, bytes]) => [name, Buffer.from(bytes, 'base64')]);`,
+      `const files = new Map(${listed(files)}), built = ${listed(built)};
+       export const fileBytes = (file) => files.get(file);
+       export const builtFiles = async () => built;`,
     ],
     [
       'coordinator/imports/thread-start.ts',
@@ -178,6 +179,12 @@ async function inPlaces(): Promise<ReadonlyMap<string, string>> {
   ]);
 }
 
-function base64(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString('base64');
+/** A list of names and bytes, in JavaScript. Text stays text, which packs better. */
+function listed(files: readonly (readonly [string, Uint8Array])[]): string {
+  const each = files.map(([name, bytes]) => {
+    const encoding = isUtf8(bytes) ? 'utf8' : 'base64';
+    const text = JSON.stringify(Buffer.from(bytes).toString(encoding));
+    return `[${JSON.stringify(name)}, Buffer.from(${text}, '${encoding}')]`;
+  });
+  return `[${each.join(', ')}]`;
 }
