@@ -2,7 +2,6 @@ import { boundPerMillion } from '../simulation/one-sided.ts';
 import { passed } from '../support/eventually.ts';
 import type { Bench, Figure } from './figure.ts';
 import { faultAt, places, realFaults } from './one-sided/schedule.ts';
-import { cores } from './processes.ts';
 import { startRig } from './scale/rig.ts';
 
 /**
@@ -30,7 +29,7 @@ export const oneSided: Bench = {
       say,
       240_000,
       {},
-      cores.load,
+      null,
     );
     try {
       const from = Date.now();

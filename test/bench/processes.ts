@@ -23,13 +23,19 @@ const taskset = find('taskset');
  */
 export const cores = { subject: 1, load: 0 } as const;
 
-export const pinned = (core: number, command: readonly string[]): [string, ...string[]] => {
+/** Without a core, it runs on all. */
+export const pinned = (
+  core: number | undefined,
+  command: readonly string[],
+): [string, ...string[]] => {
   const [program = '', ...given] = command;
-  return taskset ? [taskset, '-c', String(core), program, ...given] : [program, ...given];
+  return taskset && core !== undefined
+    ? [taskset, '-c', String(core), program, ...given]
+    : [program, ...given];
 };
 
 export const start = (
-  core: number,
+  core: number | undefined,
   command: readonly string[],
   options: SpawnOptions = {},
 ): ChildProcess => {

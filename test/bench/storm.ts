@@ -3,7 +3,6 @@ import { eventually, passed } from '../support/eventually.ts';
 import { openReceiver } from '../support/receivers.ts';
 import { storedChecks } from '../support/stored-checks.ts';
 import type { Bench, Figure } from './figure.ts';
-import { cores } from './processes.ts';
 import { type Rig, startRig } from './scale/rig.ts';
 
 /**
@@ -69,7 +68,7 @@ export const storm: Bench = {
       say,
       240_000,
       {},
-      cores.load,
+      null,
     );
     const receiver = await openReceiver();
     try {

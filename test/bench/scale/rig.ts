@@ -164,7 +164,7 @@ export const startRig = async (
   say: (progress: string) => void,
   patienceMs = 240_000,
   more: Readonly<Record<string, string>> = {},
-  coreOfProbes: number = cores.subject,
+  coreOfProbes: number | null = cores.subject,
 ): Promise<Rig> => {
   const folder = await mkdtemp(join(tmpdir(), 'antipode-bench-scale-'));
   const ends: (() => Promise<unknown>)[] = [() => rm(folder, { recursive: true, force: true })];
@@ -217,7 +217,7 @@ export const startRig = async (
     const loaded = await coordinator.atWork;
     const startedAt = performance.now();
     const probes = made.map((one) => {
-      const child = start(coreOfProbes, [process.execPath, mainOfProbe], {
+      const child = start(coreOfProbes ?? undefined, [process.execPath, mainOfProbe], {
         env: {
           ...compiled,
           PATH: process.env.PATH,
