@@ -368,6 +368,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
       clock,
       log,
       results,
+      hasMail: notifications.mail !== undefined,
       version,
       owner: newId(),
       signal: leaving.signal,

@@ -80,6 +80,7 @@ import { createSeenAddresses } from './probes/seen-addresses.ts';
 import { createProbeTrust } from './probes/trust.ts';
 import { createAsker } from './registrations/asker.ts';
 import { createRefreshedList } from './registrations/list.ts';
+import { createReportMailing } from './reports/mailing.ts';
 import type { Results } from './results/reading.ts';
 import type { OwnedUnsealedHours } from './results/unsealed-hours.ts';
 import type { WrappedKey } from './secrets/at-rest.ts';
@@ -157,6 +158,8 @@ type EngineOptions = {
   readonly readRegistry: DocumentReader['read'];
   /** Where IANA's list of registries is; undefined: it is never read. */
   readonly registryListUrl: string | undefined;
+  /** Whether mails can be sent. */
+  readonly hasMail: boolean;
   readonly startNotifier: (
     parts: Pick<NotifierDependencies, 'everyMs' | 'fallbackMs' | 'isLeader' | 'ask'> & {
       readonly supervisor: Starts<'notifier' | 'fallback' | 'causes'>;
@@ -532,6 +535,9 @@ function tickForOperators(parts: All): void {
   });
   const objectives = createObjectiveEvaluation({ sql, clock, isLeader });
   supervisor.ticker('objectives', { everyMs, tick: objectives.tick });
+  const { results, hasMail } = parts;
+  const mailing = createReportMailing({ sql, results, clock, log, isLeader, hasMail });
+  supervisor.ticker('report mails', { everyMs, tick: mailing.tick });
   const domains = createDomainProofs({ sql, clock, log, textRecords: parts.textRecords, isLeader });
   supervisor.ticker('clock', { everyMs, tick: clocks.tick });
   supervisor.ticker('zones', { everyMs, tick: zones.tick });

@@ -20,7 +20,7 @@ import type { AccountSecrets, SecretKind } from '../secrets/account-secrets.ts';
 import { optInMail, updateMail } from '../status-pages/mails.ts';
 import { originOf } from '../status-pages/public/snapshot.ts';
 import { linkSubscriber, sentIncident, subscriberOfPage } from '../status-pages/subscribers.ts';
-import { type Mail, mailChannel, mailShape } from './queries.ts';
+import { type Mail, mailboxOfReport, mailChannel, mailShape } from './queries.ts';
 import { MailRefused, type MailSender, mailCodeOf } from './sender.ts';
 import {
   accountExistsMail,
@@ -36,6 +36,7 @@ import {
   organisationMail,
   passwordResetMail,
   privateProbeMail,
+  reportMail,
   signUpMail,
   unsubscribedMail,
   verificationMail,
@@ -103,12 +104,11 @@ function mailKind({
     if (to === undefined || told === undefined) return undefined;
     const page = originOf(to, baseUrl());
     const leave = `${page}/leave/${await leavingLink(accountSecrets, subscriber)}`;
-    // Mail programs show this as a button of their own (RFC 8058).
-    const headers = {
-      'List-Unsubscribe': `<${leave}>`,
-      'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+    return {
+      to: to.email,
+      words: updateMail(to, told, { page, leave }),
+      headers: leavingHeaders(leave),
     };
-    return { to: to.email, words: updateMail(to, told, { page, leave }), headers };
   };
 
   /**
@@ -160,6 +160,15 @@ function mailKind({
         to: mail.recipient,
         words: unsubscribedMail(mail.about.organisation, mail.about.address, `${baseUrl()}/alerts`),
       };
+    if (mail.kind === 'report') {
+      const { mail: id, address } = mail.about;
+      const to = await mailboxOfReport(transaction, id);
+      if (to === undefined) return undefined;
+      const link = await leavingLink(accountSecrets, id, 'report leaving');
+      const leave = `${baseUrl()}/reports/leave/${link}`;
+      const words = reportMail(mail.about, `${baseUrl()}${address}`, leave);
+      return { to, words, headers: leavingHeaders(leave) };
+    }
     if (mail.kind === 'channel') {
       const { address, fingerprint } = await link('channel', 'confirm-channel');
       const organisation = await linkChannel(transaction, mail.about.channel, fingerprint);
@@ -245,6 +254,14 @@ function mailKind({
     tables: (transaction) => transaction``,
     attempt,
     settle: async (_, __, write) => write(),
+  };
+}
+
+/** Mail programs show this as a button of their own (RFC 8058). */
+function leavingHeaders(leave: string): NonNullable<Addressed['headers']> {
+  return {
+    'List-Unsubscribe': `<${leave}>`,
+    'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
   };
 }
 

@@ -34,6 +34,25 @@ export const mailShape = z.discriminatedUnion('kind', [
   ),
   mail('assigned', z.object({ incident: z.uuid(), name: z.string(), by: z.string() })),
   mail('unsubscribed', z.object({ organisation: z.string(), address: z.string() })),
+  // All its words but the links: they are those of the time when it was due.
+  mail(
+    'report',
+    z.object({
+      mail: z.uuid(),
+      every: z.enum(['week', 'month']),
+      /** The page of the report. */
+      address: z.string(),
+      subject: z.string(),
+      counting: z.string(),
+      figures: z.array(z.object({ label: z.string(), value: z.string() })),
+      tables: z.array(
+        z.object({
+          title: z.string(),
+          rows: z.array(z.object({ name: z.string(), below: z.string(), value: z.string() })),
+        }),
+      ),
+    }),
+  ),
   mail('page-opt-in', z.object({ subscriber: z.uuid() })),
   mail(
     'page-update',
@@ -109,4 +128,11 @@ export async function countMailsTo(
     select count(*) as count from deliveries where kind = 'mail' and event = ${kind}
       and lower(recipient) = lower(${recipient}) and created_at > ${new Date(since)}`;
   return row?.count ?? 0;
+}
+
+/** Undefined: its mails have ended, as those of a member who left. */
+export async function mailboxOfReport(sql: Queryable, id: string): Promise<string | undefined> {
+  const [row] = await sql<{ email: string }[]>`
+    select u.email from report_mails m join users u on u.id = m.user_id where m.id = ${id}`;
+  return row?.email;
 }

@@ -1,6 +1,6 @@
 import type { About } from './queries.ts';
 
-/** The words of a mail: a few sentences and at most one link each. */
+/** The words of a mail: a few sentences, for some figures and tables, and at most one link each. */
 export type Words = {
   /** English by default. */
   readonly language?: string;
@@ -8,22 +8,37 @@ export type Words = {
   readonly or?: string;
   readonly subject: string;
   readonly sentences: readonly string[];
+  readonly figures?: About<'report'>['figures'];
+  readonly tables?: About<'report'>['tables'];
   readonly action?: { readonly label: string; readonly address: string };
   /** Why it came, and what to do if it should not have. */
   readonly because: string;
+  /** Ends mails like this. */
+  readonly leave?: { readonly label: string; readonly address: string };
 };
 
-export function asText({ sentences, action, because }: Words): string {
+export function asText(words: Words): string {
+  const { sentences, figures = [], tables = [], action, because, leave } = words;
   return [
     ...sentences,
+    ...(figures.length === 0
+      ? []
+      : [figures.map(({ label, value }) => `${label}: ${value}`).join('\n')]),
+    ...tables.map(({ title, rows }) =>
+      [`${title}:`, ...rows.map(({ name, below, value }) => `- ${name}: ${value} (${below})`)].join(
+        '\n',
+      ),
+    ),
     ...(action === undefined ? [] : [`${action.label}:\n${action.address}`]),
     because,
+    ...(leave === undefined ? [] : [`${leave.label}:\n${leave.address}`]),
   ]
     .join('\n\n')
     .concat('\n');
 }
 
-const paragraph = 'margin:0 0 16px;font:15px/1.5 system-ui,sans-serif;color:#171b21';
+const text = 'font:15px/1.5 system-ui,sans-serif;color:#171b21';
+const paragraph = `margin:0 0 16px;${text}`;
 const button =
   'display:inline-block;padding:9px 16px;border-radius:5px;background:#171b21;color:#ffffff;text-decoration:none;font:15px/1.2 system-ui,sans-serif';
 
@@ -32,21 +47,47 @@ export function asHtml({
   or = 'Or open this link:',
   subject,
   sentences,
+  figures = [],
+  tables = [],
   action,
   because,
+  leave,
 }: Words): string {
   return [
-    `<!doctype html><html lang="${html(language)}"><head><meta charset="utf-8"><title>${html(subject)}</title></head>`,
+    `<!doctype html><html lang="${html(language)}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${html(subject)}</title></head>`,
     '<body style="margin:0;padding:24px;background:#ffffff"><div style="max-width:520px">',
-    ...sentences.map((sentence) => `<p style="${paragraph}">${html(sentence)}</p>`),
+    ...sentences.map(
+      (sentence) =>
+        `<p style="${paragraph}${figures.length > 0 ? ';font-size:19px;font-weight:600' : ''}">${html(sentence)}</p>`,
+    ),
+    ...(figures.length === 0
+      ? []
+      : [`<div style="margin:0 0 8px">${figures.map(figure).join('')}</div>`]),
+    ...tables.map(
+      ({ title, rows }) =>
+        `<p style="${paragraph};margin-bottom:4px;font-weight:600">${html(title)}</p><table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="margin:0 0 24px">${rows.map(row).join('')}</table>`,
+    ),
     ...(action === undefined
       ? []
       : [
           `<p style="${paragraph}"><a style="${button}" href="${html(action.address)}">${html(action.label)}</a></p>`,
           `<p style="${paragraph};font-size:13px;color:#505a66">${html(or)} ${html(action.address)}</p>`,
         ]),
-    `<p style="${paragraph};font-size:13px;color:#505a66">${html(because)}</p></div></body></html>`,
+    `<p style="${paragraph};font-size:13px;color:#505a66">${html(because)}${
+      leave === undefined
+        ? ''
+        : ` <a style="color:#505a66" href="${html(leave.address)}">${html(leave.label)}</a>`
+    }</p></div></body></html>`,
   ].join('\n');
+}
+
+function figure({ label, value }: NonNullable<Words['figures']>[number]): string {
+  return `<div style="display:inline-block;margin:0 32px 16px 0;vertical-align:top"><div style="${text};font-size:13px;color:#505a66">${html(label)}</div><div style="${text};font-size:19px">${html(value)}</div></div>`;
+}
+
+function row({ name, below, value }: NonNullable<Words['tables']>[number]['rows'][number]): string {
+  const cell = 'padding:8px 0;border-top:1px solid #dfe3e8;vertical-align:top';
+  return `<tr><td style="${cell}"><div style="${text};word-break:break-word">${html(name)}</div><div style="${text};font-size:13px;color:#505a66">${html(below)}</div></td><td style="${cell};padding-left:16px;text-align:right;white-space:nowrap;${text}">${html(value)}</td></tr>`;
 }
 
 function html(text: string): string {
@@ -210,6 +251,22 @@ export function assignedMail(name: string, by: string, address: string): Words {
     action: { label: 'View the incident', address },
     because:
       'You get this because you are a member of the organisation. If you cannot take it, hand it back on its page.',
+  };
+}
+
+export function reportMail(
+  { every, subject, counting, figures, tables }: About<'report'>,
+  page: string,
+  leave: string,
+): Words {
+  return {
+    subject,
+    sentences: [subject],
+    figures,
+    tables,
+    action: { label: 'View the report', address: page },
+    because: `${counting} You get this each ${every}, because you asked for it.`,
+    leave: { label: 'Stop these mails', address: leave },
   };
 }
 

@@ -65,7 +65,11 @@ export function isAllowed(caller: Caller, asked: AccessRule): boolean {
 
 function roleRefusal(caller: Caller, { access }: Pick<Operation, 'access'>): Refusal | undefined {
   if (caller.is === 'operator' || access === 'read') return undefined;
-  if (caller.is === 'connector' && caller.scope !== 'read_write' && mayWrite(caller.role))
+  if (
+    caller.is === 'connector' &&
+    caller.scope !== 'read_write' &&
+    (access === 'self' || mayWrite(caller.role))
+  )
     return new Refusal(
       'scope_insufficient',
       'This assistant can only read. To let it write, disconnect it and connect it again.',
@@ -75,6 +79,7 @@ function roleRefusal(caller: Caller, { access }: Pick<Operation, 'access'>): Ref
       'scope_insufficient',
       'This token can only read. To write, create one with the scope read_write.',
     );
+  if (access === 'self') return undefined;
   if (!mayWrite(caller.role))
     return new Refusal(
       'role_insufficient',

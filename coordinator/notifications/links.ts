@@ -123,25 +123,36 @@ export function createMessageLinks(
   };
 }
 
-/** The link that unsubscribes from the mails of a status page. Nothing about it is stored. */
-export async function leavingLink(secrets: AccountSecrets, subscriber: string): Promise<string> {
-  return `${subscriber}.${(await signatureOf(secrets, subscriber)).toString('base64url')}`;
+type Leaving = 'page leaving' | 'report leaving';
+
+/** The link that unsubscribes from mails of a status page, or a report. Nothing about it is stored. */
+export async function leavingLink(
+  secrets: AccountSecrets,
+  subscriber: string,
+  from: Leaving = 'page leaving',
+): Promise<string> {
+  return `${subscriber}.${(await signatureOf(secrets, subscriber, from)).toString('base64url')}`;
 }
 
-async function signatureOf(secrets: AccountSecrets, subscriber: string): Promise<Buffer> {
-  return (await secrets.fingerprint('page leaving', subscriber)).subarray(0, signatureLength);
+async function signatureOf(
+  secrets: AccountSecrets,
+  subscriber: string,
+  from: Leaving,
+): Promise<Buffer> {
+  return (await secrets.fingerprint(from, subscriber)).subarray(0, signatureLength);
 }
 
 /** The subscriber that the link is valid for; undefined when we did not sign it. */
 export async function subscriberOf(
   secrets: AccountSecrets,
   link: string,
+  from: Leaving = 'page leaving',
 ): Promise<string | undefined> {
   const [, subscriber, signed] = signedUuid.exec(link) ?? [];
   if (subscriber === undefined || signed === undefined) return undefined;
   const given = Buffer.from(signed, 'base64url');
   return given.length === signatureLength &&
-    timingSafeEqual(given, await signatureOf(secrets, subscriber))
+    timingSafeEqual(given, await signatureOf(secrets, subscriber, from))
     ? subscriber
     : undefined;
 }

@@ -1,16 +1,18 @@
 import { csvOf, csvType } from '../../shared/api/csv.ts';
 import type { OutputOf } from '../../shared/api/operation.ts';
 import {
+  endReportMail,
   getUptimeReport,
+  listReportMails,
   listReportShares,
+  mailReport,
   reportQuery,
   shareReport,
   withdrawReportShare,
 } from '../../shared/api/reports.ts';
 import { listStatusPages } from '../../shared/api/status-pages.ts';
-import { durationText } from '../../shared/base/time.ts';
 import { listFilters } from '../monitors/contract.ts';
-import { orDeadLink } from '../people/pages/parts.ts';
+import { entryCard, entryPage, orDeadLink } from '../people/pages/parts.ts';
 import { goneShare, sharedFoot, sharedHeaders } from '../shares/pages.ts';
 import {
   copyable,
@@ -19,7 +21,6 @@ import {
   linkButton,
   msText,
   percentFigure,
-  percentText,
   rowAct,
   stateMark,
 } from '../web/elements.ts';
@@ -29,6 +30,8 @@ import {
   forAnyone,
   forMembers,
   type MembersRequest,
+  type Page,
+  type PageAnswer,
   type ShownPage,
   seeOther,
   send,
@@ -36,8 +39,9 @@ import {
 } from '../web/page.ts';
 import { acts, number, table } from '../web/tables.ts';
 import { type Times, timesIn } from '../web/times.ts';
-import { showSharedReport } from './contract.ts';
+import { leaveReportMail, showReportMail, showSharedReport } from './contract.ts';
 import { periodOn } from './period.ts';
+import { countingWords, keptWords, lengthWords, periodWords, sentenceOf } from './words.ts';
 
 type Report = OutputOf<typeof getUptimeReport>;
 type Asked = Readonly<Record<string, string>>;
@@ -57,6 +61,7 @@ async function pageOf(request: MembersRequest, link?: string): Promise<ShownPage
           sentence: sentenceOf(report, timesIn(report.time_zone, request.now)),
           below: belowOf(report, timesIn(report.time_zone, request.now)),
           actions: html`
+            ${request.may(mailReport) && linkButton('#mail', 'Mail', { symbol: 'mail' })}
             ${request.may(shareReport) && linkButton('#share', 'Share', { symbol: 'share' })}
             ${linkButton('/objectives', 'Objectives')}
             <a
@@ -71,11 +76,118 @@ async function pageOf(request: MembersRequest, link?: string): Promise<ShownPage
         })}
         ${await filterForm(request, asked)}
         ${sheet(report, timesIn(report.time_zone, request.now))}
+        ${request.may(mailReport) && (await mailing(request, asked))}
         ${request.may(shareReport) && (await sharing(request, report, asked, link))}
       </div>
     `,
   });
 }
+
+/** A mail is of the last week or month, whatever period is seen. */
+async function mailing({ ask, times }: MembersRequest, asked: Asked): Promise<Html> {
+  const { items } = await ask(listReportMails, {});
+  const { period: _, from: __, to: ___, time_zone: ____, ...of } = asked;
+  const own = items.find((each) => isMailOf(each, of));
+  return html`
+    <section class="card" id="mail">
+      <h2>Mail me this report</h2>
+      <p class="soft">
+        ${
+          own === undefined
+            ? 'You get no mail of this report.'
+            : html`You get it each ${own.every}, next on ${times.moment(own.next_at)}.`
+        }
+      </p>
+      <form class="fields" method="post" action="${safeUrl(`/reports/mail${query(asked)}#mail`)}">
+        ${filterSelects({ every: own?.every ?? '' })('every', 'Mail', 'Off', [
+          ['week', 'Weekly, each Monday'],
+          ['month', 'Monthly, on the first'],
+        ])}
+        ${own !== undefined && hiddenField('mail', own.id)}
+        <button class="button">${icon('mail')}Save</button>
+      </form>
+      ${
+        items.length > (own === undefined ? 0 : 1) &&
+        table(
+          items.map(({ id, title, every, next_at }) => ({
+            Report: title,
+            Mailed: every === 'week' ? 'Weekly' : 'Monthly',
+            Next: times.moment(next_at),
+            Stop: acts(html`
+              <form method="post" action="/reports/mails/${id}/end">
+                ${rowAct({ symbol: 'delete', words: 'Stop', of: title })}
+              </form>
+            `),
+          })),
+          'Reports that are mailed to you',
+        )
+      }
+    </section>
+  `;
+}
+
+function isMailOf(mail: OutputOf<typeof mailReport>, of: Asked): boolean {
+  const { promised, maintenance, unknown, monitor, group, tag, status_page } = mail;
+  const given = { promised, maintenance, unknown, monitor, group, tag, status_page };
+  return Object.entries(given).every(([name, value]) =>
+    value === null || value === 'apart'
+      ? (of[name] ?? 'apart') === 'apart'
+      : String(value) === of[name],
+  );
+}
+
+export const mailed = forMembers.post('/reports/mail', async (request) => {
+  const { ask, form } = request;
+  const { period: _, from: __, to: ___, time_zone: ____, ...of } = askedOf(request);
+  const [every, mail] = [form.value('every'), form.value('mail')];
+  const back = `/reports${query(askedOf(request))}`;
+  if (every) {
+    await ask(mailReport, { ...of, every });
+    return seeOther(back, { said: every === 'week' ? 'Mailed each week.' : 'Mailed each month.' });
+  }
+  if (mail) await ask(endReportMail, { mail_id: mail });
+  return seeOther(back, { said: 'Mails are off.' });
+});
+
+export const endMail = forMembers.post('/reports/mails/:mail_id/end', async ({ ask, path }) => {
+  await ask(endReportMail, { mail_id: path.mail_id });
+  return seeOther('/reports', { said: 'Mails are off.' });
+});
+
+const leavePath = '/reports/leave/:secret';
+
+function leaveCard(sentence: string, ...parts: readonly Html[]): PageAnswer {
+  return entryPage('Mails of a report', entryCard(sentence, ...parts), { headers: sharedHeaders });
+}
+
+const stopped = 'You get no more of these mails';
+
+/** Mail scanners follow links, so GET changes nothing. */
+export const leavePage = forAnyone.get(leavePath, ({ askAsVisitor, path: { secret } }) =>
+  orDeadLink(async () => {
+    const { title } = await askAsVisitor(showReportMail, { secret });
+    return title === null
+      ? leaveCard(stopped)
+      : leaveCard(
+          'Stop these mails?',
+          html`<p class="soft">You get no more reports of <b>${title}</b>.</p>`,
+          html`<form class="form" method="post"><button class="button button-main">Stop mails</button></form>`,
+        );
+  }, goneShare),
+);
+
+/** Mail services post by themselves (RFC 8058). */
+export const leave: Page = {
+  method: 'POST',
+  path: leavePath,
+  needs: 'nobody',
+  fromAnywhere: true,
+  answer: ({ askAsVisitor, path: { secret } }) =>
+    orDeadLink(async () => {
+      await askAsVisitor(leaveReportMail, { secret });
+      return leaveCard(stopped);
+    }, goneShare),
+};
 
 async function sharing(
   { ask, times }: MembersRequest,
@@ -226,34 +338,9 @@ async function filterForm({ ask, now, caller }: MembersRequest, asked: Asked): P
   `;
 }
 
-const months = new Intl.DateTimeFormat('en-GB', {
-  month: 'long',
-  year: 'numeric',
-  timeZone: 'UTC',
-});
-
-/** `October 2026`, `Q3 2026`, `week 44 of 2026`, `last month`. */
-function periodWords(name: string): string {
-  if (/^\D/.test(name)) return name.replace('-', ' ');
-  const [year = '', part = ''] = name.split('-');
-  if (part.startsWith('Q')) return `${part} ${year}`;
-  if (part.startsWith('W')) return `week ${Number(part.slice(1))} of ${year}`;
-  return part === '' ? year : months.format(Date.parse(`${name}-01T00:00:00Z`));
-}
-
-function sentenceOf({ title, period, from, to, total }: Report, times: Times): Part {
-  const when =
-    period === null
-      ? `${times.text(from, 'day')} to ${times.text(Date.parse(to) - 1, 'day')}`
-      : periodWords(period);
-  return `${title}, ${when}: ${total.percent === null ? 'no uptime measured' : `${percentText(total.percent)} up`}`;
-}
-
-function belowOf({ from, to, time_zone, maintenance, unknown }: Report, times: Times): Part {
-  const unknowns = { apart: 'not counted', up: 'counted as up', down: 'counted as down' } as const;
-  const counted = maintenance === 'apart' ? 'not counted' : 'counted as checked';
+function belowOf(report: Report, times: Times): Part {
   return html`
-    ${times.whole(from)} to ${times.whole(to)}, ${time_zone}. ${`Maintenance is ${counted}, unknown time ${unknowns[unknown]}, paused time not counted.`}
+    ${times.whole(report.from)} to ${times.whole(report.to)}, ${countingWords(report)}
   `;
 }
 
@@ -276,10 +363,10 @@ function sheet(report: Report, times: Times, isLinked = true): Html {
     <dl class="figures">
       ${figure('Uptime', percentFigure(total.percent))}
       ${promised !== null && figure(`Promised: ${promised} %`, keptMark(total))}
-      ${figure('Down', length(total.counted_down_seconds))}
+      ${figure('Down', lengthWords(total.counted_down_seconds))}
       ${figure('Incidents', total.incidents)}
-      ${figure('Maintenance', length(total.maintenance_seconds))}
-      ${figure('Unknown', length(total.unknown_seconds))}
+      ${figure('Maintenance', lengthWords(total.maintenance_seconds))}
+      ${figure('Unknown', lengthWords(total.unknown_seconds))}
       ${total.response && figure('Response, p95', msText(total.response.p95_ms))}
     </dl>
     ${
@@ -298,7 +385,7 @@ function sheet(report: Report, times: Times, isLinked = true): Html {
                 Cause: cause ?? 'Cause unknown',
                 Began: times.whole(started_at),
                 Ended: resolved_at === null ? 'ongoing' : times.whole(resolved_at),
-                Counted: number(length(down_seconds)),
+                Counted: number(lengthWords(down_seconds)),
               })),
               'Incidents, newest first',
             )
@@ -309,13 +396,9 @@ function sheet(report: Report, times: Times, isLinked = true): Html {
   `;
 }
 
-/** Kept, with what may still be down, or missed, with what was down too long. */
-function keptMark({ kept, budget_left_seconds: left }: Report['total']): Part {
-  if (kept === null || left === null) return '–';
-  return stateMark(
-    kept ? 'up' : 'down',
-    `${kept ? 'kept' : 'missed'}, ${length(Math.abs(left))} ${kept ? 'left' : 'too long'}`,
-  );
+function keptMark(total: Report['total']): Part {
+  const words = keptWords(total);
+  return words === null ? '–' : stateMark(total.kept === true ? 'up' : 'down', words);
 }
 
 function cellsOf(line: Report['total'], promised: number | null, isTimed: boolean) {
@@ -323,10 +406,10 @@ function cellsOf(line: Report['total'], promised: number | null, isTimed: boolea
   return {
     Uptime: number(percentFigure(percent)),
     ...(promised === null ? {} : { Promise: keptMark(line) }),
-    Down: number(length(counted_down_seconds)),
+    Down: number(lengthWords(counted_down_seconds)),
     Incidents: number(line.incidents),
-    Maintenance: number(length(maintenance_seconds)),
-    Unknown: number(length(unknown_seconds)),
+    Maintenance: number(lengthWords(maintenance_seconds)),
+    Unknown: number(lengthWords(unknown_seconds)),
     ...(isTimed && {
       'p50 / p95 / p99': number(
         line.response === null
@@ -337,8 +420,4 @@ function cellsOf(line: Report['total'], promised: number | null, isTimed: boolea
       ),
     }),
   };
-}
-
-function length(seconds: number): string {
-  return seconds === 0 ? '0' : durationText(seconds * 1_000);
 }

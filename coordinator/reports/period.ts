@@ -55,6 +55,39 @@ export function periodOn(unit: Unit, before: number, zone: string, now: number):
   return `${year}-Q${Math.ceil(month / 3)}`;
 }
 
+/** When the mail of a period that is over goes out next: on the day after it, at eight. */
+export function mailDue(every: 'week' | 'month', zone: string, after: number): number {
+  const today = Temporal.Instant.fromEpochMilliseconds(after)
+    .toZonedDateTimeISO(zone)
+    .toPlainDate();
+  const first =
+    every === 'week' ? today.subtract({ days: today.dayOfWeek - 1 }) : today.with({ day: 1 });
+  const next = first.add(every === 'week' ? { weeks: 1 } : { months: 1 });
+  const [at, later] = [first, next].map(
+    (day) => day.toZonedDateTime({ timeZone: zone, plainTime: '08:00' }).epochMilliseconds,
+  );
+  return at !== undefined && at > after ? at : (later ?? after);
+}
+
+/** More than two zones differ, and less than any period lasts. */
+const zonesMs = 2 * 86_400_000;
+
+/**
+ * What the mail of a subscription is of, that was due by now, and when its next is. No period: the
+ * organisation moved to another zone, whose clock shows that time later. After an absence only the
+ * newest is mailed.
+ */
+export function mailedBy(
+  every: 'week' | 'month',
+  zone: string,
+  { due, now }: { readonly due: number; readonly now: number },
+): { readonly period: string | null; readonly next: number } {
+  const next = mailDue(every, zone, now);
+  const present = periodNamed(periodOn(every, 1, zone, next), zone, now);
+  const isDue = present.from >= due - zonesMs;
+  return { period: isDue ? periodOn(every, 2, zone, next) : null, next };
+}
+
 function hasWeek(year: number, week: string | undefined): boolean {
   const last = firstWeek(year + 1).subtract({ weeks: 1 }).weekOfYear ?? 0;
   return week === undefined || (week >= '01' && Number(week) <= last);

@@ -21,6 +21,7 @@ export type SecretKind =
   | 'page entry'
   | 'page opt-in'
   | 'page leaving'
+  | 'report leaving'
   | 'page webhook'
   | 'page row'
   | 'join token'

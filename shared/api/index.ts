@@ -69,7 +69,15 @@ import {
   listProbes,
   revokeProbeInvitation,
 } from './probes.ts';
-import { getUptimeReport, listReportShares, shareReport, withdrawReportShare } from './reports.ts';
+import {
+  endReportMail,
+  getUptimeReport,
+  listReportMails,
+  listReportShares,
+  mailReport,
+  shareReport,
+  withdrawReportShare,
+} from './reports.ts';
 import { getMonitorChecks, getMonitorPings, getMonitorResults } from './results.ts';
 import {
   addStatusPageReportUpdate,
@@ -135,6 +143,9 @@ export const operations = {
   shareReport,
   listReportShares,
   withdrawReportShare,
+  mailReport,
+  listReportMails,
+  endReportMail,
   listObjectives,
   createObjective,
   getObjective,

@@ -90,10 +90,10 @@ function redactFaults(faults: readonly Fault[]): readonly Fault[] {
 }
 
 /**
- * What a caller's role and scope must allow: reading, writing, managing the organisation (owner and
- * admin), or owning it.
+ * What a caller's role and scope must allow: reading, changing what is the caller's alone, writing,
+ * managing the organisation (owner and admin), or owning it.
  */
-type Access = 'read' | 'write' | 'manage' | 'own';
+type Access = 'read' | 'self' | 'write' | 'manage' | 'own';
 
 /**
  * For whom an operation is: a user in an organisation, a user on what is their own, anyone who is
@@ -477,4 +477,4 @@ export function nullableString(description: string, more: JsonSchema = {}) {
 export const apiVersion = '1.1.9';
 
 /** Counts our additions to that version: one more with every change of the document. */
-export const apiRevision = 82;
+export const apiRevision = 83;

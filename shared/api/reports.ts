@@ -115,24 +115,7 @@ export const UptimeReportOut = object('UptimeReportOut', {
 const only = (what: string) => maybe(uuid(), { description: `Only ${what}.` });
 
 /** What a report is of, and what counts. */
-export const reportQuery = {
-  period: maybe(string({ minLength: 1 }), {
-    description:
-      'A year (`2026`), quarter (`2026-Q3`), month (`2026-10`) or ISO week (`2026-W44`), or `this-` or `last-` with `week`, `month`, `quarter` or `year`. Without it and `from`, the last month.',
-    limits: { maxLength: 12 },
-    example: '2026-10',
-  }),
-  from: maybe(moment(written), {
-    description: 'Instead of `period`; without an offset, local time.',
-  }),
-  to: maybe(moment(written), {
-    description: 'The end of `from`; not given, now. At most 366 days.',
-  }),
-  time_zone: maybe(string({ minLength: 1 }), {
-    description: 'By whose clock periods begin; not given, that of the organisation.',
-    limits: { maxLength: 100 },
-    example: 'Europe/Berlin',
-  }),
+const mailedQuery = {
   monitor: maybe(string({ minLength: 1 }), {
     description: 'Only this monitor, or these: up to 100 ids, with commas between.',
     limits: { maxLength: 3_699 },
@@ -151,6 +134,27 @@ export const reportQuery = {
     limits: { minimum: 0, maximum: 100 },
     example: 99.9,
   }),
+};
+
+export const reportQuery = {
+  period: maybe(string({ minLength: 1 }), {
+    description:
+      'A year (`2026`), quarter (`2026-Q3`), month (`2026-10`) or ISO week (`2026-W44`), or `this-` or `last-` with `week`, `month`, `quarter` or `year`. Without it and `from`, the last month.',
+    limits: { maxLength: 12 },
+    example: '2026-10',
+  }),
+  from: maybe(moment(written), {
+    description: 'Instead of `period`; without an offset, local time.',
+  }),
+  to: maybe(moment(written), {
+    description: 'The end of `from`; not given, now. At most 366 days.',
+  }),
+  time_zone: maybe(string({ minLength: 1 }), {
+    description: 'By whose clock periods begin; not given, that of the organisation.',
+    limits: { maxLength: 100 },
+    example: 'Europe/Berlin',
+  }),
+  ...mailedQuery,
 };
 
 const refusals = [
@@ -239,4 +243,73 @@ export const withdrawReportShare = operation({
   summary: 'Revoke a link that shows a report',
   params: { share_id: uuid() },
   refusals: ['share_not_found'],
+});
+
+const mails = '/api/v1/reports/mails';
+const every = literal(['week', 'month'], {
+  description:
+    '`week`: each Monday, of the week before. `month`: on each first, of the month before.',
+  example: 'week',
+});
+const asked = (what: string) =>
+  nullable(string({ example: null }), { description: `Only ${what}.` });
+
+const ReportMailOut = object('ReportMailOut', {
+  id: uuid({ example: exampleIds.share }),
+  title: string({ meaning: 'What it is of.', example: 'All monitors' }),
+  every,
+  next_at: dateTime({
+    description: 'When the next goes out: at 8:00 by the clock of the organisation.',
+    example: '2026-12-07T07:00:00.000Z',
+  }),
+  monitor: asked('this monitor, or these'),
+  group: asked('monitors of this group'),
+  tag: asked('monitors with this tag'),
+  status_page: asked('monitors on this status page'),
+  maintenance,
+  unknown,
+  promised: nullable(number({ meaning: 'The promise, in percent.', example: 99.9 })),
+});
+
+export const mailReport = operation({
+  id: 'mailReport',
+  method: 'POST',
+  path: mails,
+  tag: 'Reports',
+  access: 'self',
+  summary: 'Have a report mailed to yourself each week or month',
+  description:
+    'To the address of your account, until you end it here or by the link in each mail. The same report asked for again only changes how often it is mailed. Up to 20.',
+  body: object('ReportMailIn', { every, ...mailedQuery }),
+  response: ReportMailOut,
+  success: 201,
+  refusals: [
+    ...refusals.filter((code) => code !== 'period_invalid' && code !== 'time_zone_invalid'),
+    'report_mail_invalid',
+    'report_mail_limit',
+    'mail_missing',
+  ],
+});
+
+export const listReportMails = operation({
+  id: 'listReportMails',
+  method: 'GET',
+  path: mails,
+  tag: 'Reports',
+  access: 'read',
+  summary: 'List reports that are mailed to yourself',
+  description: 'Oldest first, all on one page.',
+  response: page('ReportMailsOut', ReportMailOut),
+  columns: ['title', 'every', 'next_at', 'id'],
+});
+
+export const endReportMail = operation({
+  id: 'endReportMail',
+  method: 'DELETE',
+  path: `${mails}/{mail_id}`,
+  tag: 'Reports',
+  access: 'self',
+  summary: 'End the mails of a report to yourself',
+  params: { mail_id: uuid() },
+  refusals: ['report_mail_not_found'],
 });

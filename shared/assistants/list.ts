@@ -10,11 +10,11 @@ import {
   identity,
   ledger,
   listed,
-  records,
   responseTimes,
   whole,
   withLength,
 } from './lines.ts';
+import { reportRows } from './reports.ts';
 import { type Tool, toolOf } from './tools.ts';
 
 /** Tools of the hosted connector beyond those of both forms. A row makes an operation a tool. */
@@ -91,48 +91,7 @@ const rows = {
       return { texts };
     },
   },
-  uptime_report: {
-    operation: operations.getUptimeReport,
-    title: 'Report of uptime',
-    about:
-      'Use it for a month, quarter, year, week or window of all monitors, or of a monitor, group, ' +
-      'tag or status page: uptime, downtime, incidents and response times. Say how maintenance ' +
-      'and unknown time are counted.',
-    run: async ({ ask }, given, { operation }) => {
-      const { monitors, incidents, worst, ...body } = await ask(operation, given);
-      const all = records(monitors);
-      const { texts } = answerAsJson({
-        ...body,
-        monitors: all.length,
-        worst: all.filter(({ monitor }) => Array.isArray(worst) && worst.includes(monitor)),
-        incidents: records(incidents).slice(0, wholeEvidence.items),
-      });
-      return { texts };
-    },
-  },
-  list_objectives: {
-    operation: operations.listObjectives,
-    title: 'List objectives',
-    about: `Use it to see which promises of uptime are kept, what is left of each error budget, and which burn.${endOfLists}`,
-    run: listed('objectives'),
-  },
-  get_objective: {
-    operation: operations.getObjective,
-    title: 'Get an objective',
-    about: 'Use it to read one objective: its error budget, and how fast it burns.',
-    run: async ({ ask }, given, { operation }) => {
-      const { course, ...body } = await ask(operation, given);
-      return { texts: answerAsJson(body).texts };
-    },
-  },
-  create_objective: {
-    operation: operations.createObjective,
-    title: 'Create an objective',
-    about:
-      'A promise of uptime for a monitor, group or tag. Warnings follow when its error budget burns.',
-    effect: 'changes',
-    run: whole,
-  },
+  ...reportRows,
   response_times: {
     operation: operations.getMonitorResults,
     title: 'Response times of a monitor',

@@ -27,6 +27,7 @@ const nameless: Demo = {
   check: 'check',
   share: 'x',
   reportShare: { id: 'x', secret: 'x' },
+  reportMail: { id: 'x', leave: 'x' },
   page: { id: 'x', slug: 'x', report: 'x' },
   channels: {
     ops: 'x',

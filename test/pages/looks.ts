@@ -273,6 +273,11 @@ export const pageLooks: readonly PageLook[] = [
     path: ({ reportShare }) => `/shared/reports/${reportShare.secret}`,
     as: 'stranger',
   },
+  {
+    name: 'report-leave',
+    path: ({ reportMail }) => `/reports/leave/${reportMail.leave}`,
+    as: 'stranger',
+  },
   { name: 'objectives', path: '/objectives', as: 'owner' },
   { name: 'objective', path: ({ objective }) => `/objectives/${objective}`, as: 'owner' },
   { name: 'objective-new', path: '/objectives/new', as: 'owner' },

@@ -1,8 +1,13 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { mailShape } from '../../coordinator/account-mail/queries.ts';
+import { asHtml, reportMail } from '../../coordinator/account-mail/templates.ts';
+import { createReportMailing } from '../../coordinator/reports/mailing.ts';
 import { projectFolder } from '../../deploy/node/places.mjs';
+import { createLog } from '../../shared/base/log.ts';
 import { awaitFont, binary, desk, differingShare, openTab, phone } from '../support/browser.ts';
+import { testResults } from '../support/checks.ts';
 import { type Demo, seedDemo } from '../support/demo.ts';
 import { describeInBrowser } from '../support/in-browser.ts';
 import { startWeb, type TestWeb } from '../support/web.ts';
@@ -84,6 +89,38 @@ describeInBrowser('the main pages', (browser) => {
   for (const look of mainLooks.filter(({ name }) => name === 'incident'))
     test.skipIf(binary?.isPinned !== true)(`${look.name} is unchanged on paper`, async () =>
       expectUnchanged(`${look.name}-paper.png`, await take(look, 'dark', a4, true)),
+    );
+
+  // A mail is read elsewhere, and looks as its own styles say.
+  for (const [device, width] of [
+    ['desk', desk],
+    ['phone', phone],
+  ] as const)
+    test.skipIf(binary?.isPinned !== true)(
+      `the mail of a report is unchanged, on a ${device}`,
+      async () => {
+        const due = Date.parse('2026-11-23T08:00Z');
+        await web.sql`update report_mails set next_at = '2026-11-23T08:00Z'`;
+        await web.sql`delete from deliveries where event = 'report'`;
+        await createReportMailing({
+          ...{ sql: web.sql, results: testResults(), clock: { now: () => due } },
+          log: createLog({ name: 'pictures', level: 'silent' }),
+          isLeader: () => true,
+          hasMail: true,
+        }).tick();
+        const [row] = await web.sql<{ mail: unknown }[]>`select json_build_object('kind', event,
+          'recipient', recipient, 'about', told) as mail from deliveries where event = 'report'`;
+        const mail = mailShape.parse(row?.mail);
+        if (mail.kind !== 'report') throw new Error('no report was mailed');
+        const here = 'https://antipode.example';
+        const letter = asHtml(reportMail(mail.about, `${here}/reports`, `${here}/reports/leave/x`));
+        const tab = await openTab(browser(), web.url, { scheme: 'light', width });
+        await tab.page.setContent(letter);
+        await tab.page.addStyleTag({ content: '*{font-family:sans-serif!important}' });
+        const picture = await tab.page.screenshot({ caret: 'hide', fullPage: true });
+        await tab.close();
+        await expectUnchanged(`report-mail-${device}-light.png`, picture);
+      },
     );
 
   test('are eleven, and two with charts', () => {

@@ -89,6 +89,7 @@ export const openApi = async (
     trials,
     channels: testChannels(sql, secretKey),
     mintToken: tokens.mint,
+    door: { signUp: 'invited', signUpPlan: 'free', mail: true },
     secrets: createSecretsAtRest(secretKey),
     baseUrl: () => 'http://localhost',
   });
@@ -205,6 +206,8 @@ export type Things = {
   readonly report: string;
   /** A link to a report of uptime. */
   readonly share: string;
+  /** Of a report, to the member. */
+  readonly mail: string;
   /** Of a private probe. */
   readonly probeInvitation: string;
   readonly probe: string;
@@ -234,6 +237,7 @@ export const createThings = async (
   const send = async (url: string, payload: object): Promise<string> =>
     idOf((await call(api, readWrite, { method: 'POST', url, payload })).body);
   const [page, incident] = [newId(), newId()];
+  await api.sql`update users set email_verified_at = now() where email = ${email}`;
   await api.sql`insert into status_pages (id, organisation_id, name, slug) values (${page}, ${organisation}, 'Public', ${`page-${page}`})`;
   const group = await send('/api/v1/groups', { name: 'Web' });
   const otherGroup = await send('/api/v1/groups', { name: `Other ${page}` });
@@ -313,6 +317,7 @@ export const createThings = async (
     post,
     report,
     share: await send('/api/v1/reports/shares', {}),
+    mail: await send('/api/v1/reports/mails', { every: 'week', group }),
     probeInvitation,
     probe,
     pingKey,

@@ -1,9 +1,11 @@
 import type { Sql } from '../../coordinator/database/connect.ts';
 import { insertWindow } from '../../coordinator/maintenance/queries.ts';
 import { draftWindow } from '../../coordinator/maintenance/window.ts';
+import { leavingLink } from '../../coordinator/notifications/links.ts';
 import { insertObjective } from '../../coordinator/objectives/queries.ts';
 import { hashPassword } from '../../coordinator/people/secrets.ts';
 import { makeResultDays } from '../../coordinator/results/retention.ts';
+import { createAccountSecrets } from '../../coordinator/secrets/account-secrets.ts';
 import { writeShare } from '../../coordinator/shares/links.ts';
 import type { Moment } from '../../shared/api/moment.ts';
 import { newId } from '../../shared/base/crypto.ts';
@@ -13,6 +15,7 @@ import type { Kind } from '../../shared/checks/kinds.ts';
 import { type GivenCheck, storeChecks } from './checks.ts';
 import { type DemoChannels, seedDemoChannels } from './demo-channels.ts';
 import { type DemoWebhooks, seedDemoWebhooks } from './demo-webhooks.ts';
+import { testSecretKey } from './people.ts';
 import { rowsFor } from './rows.ts';
 
 const second = 1_000;
@@ -277,6 +280,8 @@ export type Demo = {
   readonly share: string;
   /** A link to a report of all monitors. */
   readonly reportShare: { readonly id: string; readonly secret: string };
+  /** Of a report, to the owner; `leave`: what its link ends with. */
+  readonly reportMail: { readonly id: string; readonly leave: string };
   readonly channels: DemoChannels;
   readonly webhooks: DemoWebhooks;
   /** Of the shop. */
@@ -533,6 +538,14 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
     user: null,
     at: now - day,
   });
+  const mailed = newId();
+  await sql`insert into report_mails (id, organisation_id, user_id, every, report, title, created_at,
+      next_at)
+    select ${mailed}::uuid, organisation_id, user_id, 'week', '{"maintenance": "apart", "unknown": "apart"}'::jsonb,
+      'All monitors', ${at(day)}::timestamptz, ${at(-2 * day)}::timestamptz
+    from memberships where organisation_id = ${organisation} and role = 'owner'`;
+  const ownSecrets = createAccountSecrets(sql, { secretKey: testSecretKey });
+  const leave = await leavingLink(ownSecrets, mailed, 'report leaving');
 
   const windows = await seedDemoWindows(sql, organisation, now, {
     monitor: idOf,
@@ -562,6 +575,7 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
   const check = `check?at=${broke}&probe=Frankfurt`;
   return {
     ...{ idOf, groupOf, incident, check, share, reportShare },
+    reportMail: { id: mailed, leave },
     ...{ channels, webhooks, objective, page, windows },
   };
 };

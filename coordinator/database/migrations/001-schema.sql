@@ -1228,6 +1228,28 @@ create table shares (
 );
 create index shares_organisation on shares (organisation_id, shared_at) where report is not null;
 
+-- A report that a member asked to be mailed whenever a week or month is over. It goes with the
+-- membership.
+create table report_mails (
+  id uuid not null,
+  organisation_id uuid not null,
+  user_id uuid not null,
+  every text not null,
+  -- What it is asked, as its operation takes it, without the period.
+  report jsonb not null,
+  -- The report's, as it was then.
+  title text not null,
+  created_at timestamptz not null,
+  -- At eight by the clock of the organisation, on the first day after the period.
+  next_at timestamptz not null,
+  check (every in ('week', 'month')),
+  primary key (id),
+  foreign key (organisation_id, user_id) references memberships on delete cascade
+);
+create unique index report_mails_report
+  on report_mails (organisation_id, user_id, md5(report::text));
+create index report_mails_due on report_mails (next_at);
+
 -- What an organisation writes about an incident afterwards. Published, the status pages that show
 -- the incident show it too.
 create table post_mortems (

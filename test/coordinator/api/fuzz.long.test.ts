@@ -45,6 +45,7 @@ const standIns: Things = {
   member: 'stand-in@example.org',
   report: '00000000-0000-7000-8000-00000000000c',
   share: '00000000-0000-7000-8000-000000000011',
+  mail: '00000000-0000-7000-8000-000000000019',
   webhook: '00000000-0000-7000-8000-00000000000e',
   delivery: '00000000-0000-7000-8000-00000000000f',
 };
@@ -63,6 +64,7 @@ const names = [
   'post',
   'report',
   'share',
+  'mail',
   'probeInvitation',
   'probe',
   'pingKey',
@@ -84,6 +86,7 @@ const {
   post,
   report,
   share,
+  mail,
   probeInvitation,
   webhook,
   delivery,
@@ -110,11 +113,13 @@ const idsFor = (name: string): fc.Arbitrary<string> => {
                     ? [probeInvitation]
                     : name.startsWith('share')
                       ? [share]
-                      : name.startsWith('webhook')
-                        ? [webhook]
-                        : name.startsWith('delivery')
-                          ? [delivery]
-                          : [incident];
+                      : name.startsWith('mail')
+                        ? [mail]
+                        : name.startsWith('webhook')
+                          ? [webhook]
+                          : name.startsWith('delivery')
+                            ? [delivery]
+                            : [incident];
   return fc.oneof(
     { weight: 16, arbitrary: fc.constantFrom(...fitting) },
     { weight: 1, arbitrary: fc.constantFrom(...Object.values(standIns)) },

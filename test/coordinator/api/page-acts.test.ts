@@ -32,7 +32,7 @@ const pagesOnly: Readonly<Record<string, string>> = {
     ...['endOrganisation', 'keepOrganisation', 'updateOrganisation', 'beginExport'],
   ]),
   ...because('it authorises itself by a link that a message carries', [
-    ...['acknowledgeByLink', 'confirmChannel', 'unsubscribe'],
+    ...['acknowledgeByLink', 'confirmChannel', 'unsubscribe', 'leaveReportMail'],
   ]),
   ...because('it is how a person looks at pages', [...['hideFirstSteps']]),
   ...because('it is for the operator, who has commands', ['dropSetAside', 'retrySetAside']),

@@ -29,6 +29,8 @@ describe('the tools of both forms', () => {
     for (const { name, operation, effect } of tools)
       expect(effect === 'looks', name).toBe(operation.access === 'read');
     expect(tools.filter(({ effect }) => effect === 'deletes').map(({ name }) => name)).toEqual([
+      'end_report_mail',
+      'delete_objective',
       'delete_monitor',
       'delete_group',
       'delete_maintenance_window',
@@ -39,7 +41,7 @@ describe('the tools of both forms', () => {
     for (const { name, operation, arguments: has } of tools) {
       const shape = { ...operation.params, ...operation.query, ...operation.body?.shape };
       const foreign = Object.values(has).filter(
-        ({ key }) => !Object.hasOwn(shape, key) && key !== 'confirm_name',
+        ({ key }) => !Object.hasOwn(shape, key) && !['confirm_name', 'csv'].includes(key),
       );
       expect(foreign, name).toEqual([]);
       const must = Object.keys(shape).filter((key) => shape[key]?.absent === undefined);

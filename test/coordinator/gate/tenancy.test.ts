@@ -44,7 +44,7 @@ import { storeEverywhere } from '../../support/stored-checks.ts';
 
 const log = createLog({ name: 't', level: 'silent' });
 let unsealed: UnsealedHours = noUnsealedHours;
-const bench = gateBench(undefined, undefined, {
+const bench = gateBench({ signUp: 'invited', signUpPlan: 'free', mail: true }, undefined, {
   refresh: (partitions) => unsealed.refresh(partitions),
   checksOf: (...window) => unsealed.checksOf(...window),
   newestOf: (...monitor) => unsealed.newestOf(...monitor),
@@ -93,6 +93,8 @@ const estate = async (): Promise<Estate> => {
     })
   ).id;
   const { id: share_id } = await bench.call(operations.shareReport, as, {});
+  await bench.sql`update users set email_verified_at = now()`;
+  const { id: mail_id } = await bench.call(operations.mailReport, as, { every: 'week' });
   const subscriber_id = newId();
   await bench.sql`insert into status_page_subscribers (id, page_id, email, language, asked_at)
     values (${subscriber_id}, ${page_id}, 'ada@reader.example', 'en', now())`;
@@ -155,6 +157,7 @@ const estate = async (): Promise<Estate> => {
       report_id,
       subscriber_id,
       share_id,
+      mail_id,
     },
   };
 };
@@ -268,6 +271,7 @@ const bodies = (ids: Readonly<Record<string, string>>): Readonly<Record<string, 
   addIncidentNote: { text: 'x' },
   assignIncident: { email: 'x@example.org' },
   writePostMortem: { text: 'x', published: false },
+  mailReport: { every: 'week', group: ids.group_id },
   createObjective: { name: 'x', group: ids.group_id, target: 99.9 },
   updateObjective: { name: 'x' },
   createWebhook: { url: 'https://hooks.example.org/' },
@@ -355,6 +359,7 @@ const namesNothing = [
   'getUptimeReport',
   'shareReport',
   'listReportShares',
+  'listReportMails',
   'listChannels',
   'listChannelKinds',
   'getChannelChoices',
@@ -418,7 +423,7 @@ describe('another organisation', () => {
 describe('a viewer and a read token', () => {
   test.each(
     every
-      .filter(({ access }) => access !== 'read')
+      .filter(({ access }) => access !== 'read' && access !== 'self')
       .map((operation) => [operation.id, operation] as const),
   )('cannot %s', async (_id, operation) => {
     const input = inputFor(operation, ours);
@@ -430,6 +435,19 @@ describe('a viewer and a read token', () => {
       expect(await bench.refusal(operation, ours.house.admin, input)).toBe('role_insufficient');
     if (operation.access === 'manage' || operation.access === 'own')
       expect(await bench.refusal(operation, ours.house.member, input)).toBe('role_insufficient');
+  });
+
+  test.each(
+    every
+      .filter(({ access }) => access === 'self')
+      .map((operation) => [operation.id, operation] as const),
+  )('may both %s for themselves, but by no program that may only read', async (id, operation) => {
+    const input = inputFor(operation, ours);
+    const outcome = id === 'mailReport' ? 'taken' : 'report_mail_not_found';
+    expect(await bench.refusal(operation, ours.house.viewer, input)).toBe(outcome);
+    expect(await bench.refusal(operation, reading(ours.house.viewer), input)).toBe(
+      'scope_insufficient',
+    );
   });
 
   // Who leaves may nothing any more: pages/settings.test.ts has them leave.

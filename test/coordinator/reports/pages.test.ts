@@ -1,11 +1,15 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { leavingLink } from '../../../coordinator/notifications/links.ts';
+import { createAccountSecrets } from '../../../coordinator/secrets/account-secrets.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
 import { rawInput } from '../../../shared/api/operation.ts';
+import { testSecretKey } from '../../support/people.ts';
 import { startWeb, type TestWeb } from '../../support/web.ts';
 
 let web: TestWeb;
 beforeAll(async () => {
-  web = await startWeb();
+  web = await startWeb({ door: { signUp: 'invited', signUpPlan: 'free', mail: true } });
+  await web.sql`update users set email_verified_at = now()`;
   const shop = { type: 'https', name: 'Shop', target: 'https://shop.example/secret-path' };
   await web.gate.execute(createMonitor, web.house.owner.caller, rawInput(createMonitor, shop));
 });
@@ -34,4 +38,34 @@ test('a link to a report is shown once, opens without an account, and shows noth
   expect((await web.send(revoke, {}, 'member')).status).toBe(303);
   expect((await web.get(path)).status).toBe(404);
   expect((await web.get('/shared/reports/x')).status).toBe(404);
+});
+
+test('a viewer has the report that is seen mailed, sees when, and ends it here or by the link of a mail', async () => {
+  const page = await web.text('/reports?period=2026-10&unknown=down&promised=99.9', 'viewer');
+  expect(page).toContain('You get no mail of this report.');
+  const [, form = ''] = /action="(\/reports\/mail\?[^"#]+)#mail"/.exec(page) ?? [];
+  const sent = await web.send(form.replaceAll('&amp;', '&'), { every: 'week' }, 'viewer');
+  expect(sent.status).toBe(303);
+  const seen = await web.text('/reports?period=2025&unknown=down&promised=99.9', 'viewer');
+  expect(seen).toMatch(/You get it each week, next on/);
+  // Other reports are not mailed, but the list of them is in sight.
+  const other = await web.text('/reports?unknown=down', 'viewer');
+  expect(other).toContain('You get no mail of this report.');
+  const [end = ''] = /\/reports\/mails\/[0-9a-f-]+\/end/.exec(other) ?? [];
+  expect(await web.text('/reports', 'member')).not.toContain('Reports that are mailed to you');
+  const [, id = ''] = /mails\/([0-9a-f-]+)\//.exec(end) ?? [];
+  const link = `/reports/leave/${await leavingLink(
+    createAccountSecrets(web.sql, { secretKey: testSecretKey }),
+    id,
+    'report leaving',
+  )}`;
+  expect((await web.get(link)).text).toContain('Stop these mails?');
+  // As a mail service posts it: from elsewhere, without a cookie.
+  const headers = { origin: 'https://mail.example', 'sec-fetch-site': 'cross-site' };
+  const left = await web.post(link, { 'List-Unsubscribe': 'One-Click' }, { headers });
+  expect([left.status, (await web.get(link)).status]).toEqual([200, 200]);
+  expect(await web.text('/reports?unknown=down&promised=99.9', 'viewer')).toContain(
+    'You get no mail of this report.',
+  );
+  expect((await web.send(end, {}, 'viewer')).status).toBe(404);
 });

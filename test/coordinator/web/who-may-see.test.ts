@@ -97,6 +97,9 @@ const expected: Readonly<Record<string, string>> = {
   'POST /reports/share': writers,
   // The first who may revokes it; after that there is none.
   'POST /reports/shares/:share_id/withdraw': 'in 403 404 403 ok 404 404',
+  'POST /reports/mail': members,
+  // Of the owner.
+  'POST /reports/mails/:mail_id/end': 'in 403 404 404 404 404 ok',
   'GET /objectives': members,
   'GET /objectives/new': writers,
   'POST /objectives/new': writers,
@@ -169,6 +172,8 @@ const expected: Readonly<Record<string, string>> = {
   'POST /confirm-channel/:secret': unknown,
   'GET /shared/incidents/:secret': unknown,
   'GET /shared/reports/:secret': unknown,
+  'GET /reports/leave/:secret': unknown,
+  'POST /reports/leave/:secret': unknown,
   'GET /about': everybody,
   'GET /docs': everybody,
   'GET /docs/:name': everybody,
@@ -291,6 +296,7 @@ const standsFor: Readonly<Record<string, () => string>> = {
   subscriber_id: newId,
   report_id: () => demo.page.report,
   share_id: () => demo.reportShare.id,
+  mail_id: () => demo.reportMail.id,
   session_id: newId,
   passkey_id: newId,
   invitation_id: newId,

@@ -239,3 +239,17 @@ test('response times are a line for each continent, the mean by how many checks 
   );
   expect(text).toContain('\nAsia | 0 passed, 1 failed | - | - | - | - - - - - - - - - - - -\n');
 });
+
+test('a report is lines of CSV where that is asked for, as many as fit', async () => {
+  const monitors = Array.from({ length: 1_000 }, (_, nth) => ({
+    name: `Shop ${nth}`,
+    percent: 99,
+  }));
+  const given = around({ getUptimeReport: () => ({ title: 'All', monitors }) });
+  const { texts } = await called('uptime_report').run(given, { csv: true });
+  const lines = texts.join('\n').split('\n');
+  expect(lines[1]).toContain('"percent"');
+  expect(lines[2]).toContain('"Shop 0"');
+  expect(lines.at(-1)).toMatch(/^\d+ lines more do not fit: narrow it\.$/);
+  expect(lines.join('\n').length).toBeLessThan(46_000);
+});

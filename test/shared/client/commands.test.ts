@@ -54,7 +54,9 @@ test('every promised command exists, and no other', () => {
       'messages list',
       'audit list',
       'causes get',
-      ...['uptime', 'share', 'list-shares', 'withdraw-share'].map((verb) => `reports ${verb}`),
+      ...['uptime', 'share', 'list-shares', 'withdraw-share', 'mail', 'list-mails', 'end-mail'].map(
+        (verb) => `reports ${verb}`,
+      ),
       'causes list',
       ...['show-mute', 'mute', 'unmute'].map((verb) => `alerts ${verb}`),
       ...['list', 'get', 'create', 'update', 'delete', 'preview', 'start-now', 'end-now'].map(

@@ -170,6 +170,8 @@ const furnish = async (): Promise<{
   const post_id = await made('status-pages', 'create-post', page_id, incident_id, ...post);
   const report_id = await made('status-pages', 'create-report', page_id, '--title', a, ...post);
   const share_id = await made('reports', 'share');
+  await sql`update users set email_verified_at = now() where id = ${house.owner.user}`;
+  const mail_id = await made('reports', 'mail', '--every', 'week', '--group', group_id);
   const target = ['--target', 'https://a.example/'];
   const test_id = await made('tests', 'create', '--type', 'https', ...target);
   const job_id = await made('monitors', 'create', '--type', 'heartbeat', '--name', `${b} job`);
@@ -191,6 +193,7 @@ const furnish = async (): Promise<{
     post_id,
     report_id,
     share_id,
+    mail_id,
     probe_id,
     place_id: probe_id,
     probe_invitation_id,
@@ -219,6 +222,7 @@ const sayingOf = (
     slug: `s-${newId().slice(-12)}`,
     monitor: things.monitor_id,
     group: things.group_id,
+    every: 'month',
     kind: operation.id === 'createChannel' ? 'webhook' : 'monitoring',
     config: '{"url":"http://127.0.0.1:9/"}',
     items: JSON.stringify([{ type: 'https', target: 'https://a.example/', name: called }]),

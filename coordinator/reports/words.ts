@@ -1,0 +1,55 @@
+import type { OutputOf } from '../../shared/api/operation.ts';
+import type { getUptimeReport } from '../../shared/api/reports.ts';
+import { durationText } from '../../shared/base/time.ts';
+import { percentText } from '../web/elements.ts';
+import type { Times } from '../web/times.ts';
+
+/** What the page of a report and its mail say alike. */
+
+type Report = OutputOf<typeof getUptimeReport>;
+
+const months = new Intl.DateTimeFormat('en-GB', {
+  month: 'long',
+  year: 'numeric',
+  timeZone: 'UTC',
+});
+
+/** `October 2026`, `Q3 2026`, `week 44 of 2026`, `last month`. */
+export function periodWords(name: string): string {
+  if (/^\D/.test(name)) return name.replace('-', ' ');
+  const [year = '', part = ''] = name.split('-');
+  if (part.startsWith('Q')) return `${part} ${year}`;
+  if (part.startsWith('W')) return `week ${Number(part.slice(1))} of ${year}`;
+  return part === '' ? year : months.format(Date.parse(`${name}-01T00:00:00Z`));
+}
+
+type Headed = Pick<Report, 'title' | 'period' | 'total'> &
+  Readonly<Record<'from' | 'to', string | number>>;
+
+export function sentenceOf({ title, period, from, to, total }: Headed, times: Times): string {
+  const when =
+    period === null
+      ? `${times.text(from, 'day')} to ${times.text(new Date(to).getTime() - 1, 'day')}`
+      : periodWords(period);
+  return `${title}, ${when}: ${total.percent === null ? 'no uptime measured' : `${percentText(total.percent)} up`}`;
+}
+
+export function countingWords({
+  time_zone,
+  maintenance,
+  unknown,
+}: Pick<Report, 'time_zone' | 'maintenance' | 'unknown'>): string {
+  const unknowns = { apart: 'not counted', up: 'counted as up', down: 'counted as down' } as const;
+  const counted = maintenance === 'apart' ? 'not counted' : 'counted as checked';
+  return `${time_zone}. Maintenance is ${counted}, unknown time ${unknowns[unknown]}, paused time not counted.`;
+}
+
+/** Kept, with what may still be down, or missed, with what was down too long. */
+export function keptWords({ kept, budget_left_seconds: left }: Report['total']): string | null {
+  if (kept === null || left === null) return null;
+  return `${kept ? 'kept' : 'missed'}, ${lengthWords(Math.abs(left))} ${kept ? 'left' : 'too long'}`;
+}
+
+export function lengthWords(seconds: number): string {
+  return seconds === 0 ? '0' : durationText(seconds * 1_000);
+}
