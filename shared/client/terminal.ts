@@ -100,7 +100,9 @@ const units = [
   ['s', 1000],
 ] as const;
 
+/** `-5 min`: of what was overspent. */
 export function duration(ms: number): string {
+  if (ms <= -1_000) return `-${duration(-ms)}`;
   for (const [index, [unit, size]] of units.entries()) {
     if (ms < size) continue;
     const whole = Math.floor(ms / size);

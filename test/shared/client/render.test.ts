@@ -425,3 +425,7 @@ test('widths count what a reader sees', () => {
   expect(cut('日本語の名前', 5)).toBe('日本…');
   expect(duration(999)).toBe('0 s');
 });
+
+test('a budget that is overspent says by how much', () => {
+  expect([duration(-4_140_000), duration(-999)]).toEqual(['-1 h 9 min', '0 s']);
+});
