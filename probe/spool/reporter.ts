@@ -9,6 +9,7 @@ import {
   createReporterGate,
   createSenders,
   landedUpTo,
+  type PartitionSender,
   type SendersOptions,
 } from './senders.ts';
 import { createSpoolFolder } from './store.ts';
@@ -21,8 +22,8 @@ import { createSpoolFolder } from './store.ts';
  */
 export type Reporter = {
   /**
-   * Takes a result. Urgent ones leave at once, with the waiting results of their partition; others
-   * within two seconds.
+   * Takes a result. Urgent ones leave at once, with the waiting results of their partition, or
+   * while there are many of them within half a second; others within two seconds.
    */
   readonly report: (result: Omit<Result, 'seq'>, urgent: boolean) => void;
   readonly attach: (bus: Bus) => void;
@@ -46,6 +47,12 @@ const sendEveryMs = 2_000;
 const tickMs = 500;
 const slotMs = 50;
 const hearingMs = 15_000;
+/**
+ * When more urgent results than this come within a tick, those of the next leave together. Where
+ * everything fails at once, a message for each result costs probes, bus and coordinator more than
+ * the checks, and then the news of all of them is late.
+ */
+const mostAtOnce = 20;
 
 export function createReporter(options: SendersOptions & { readonly clock?: Clock }): Reporter {
   const { probe, spool, clock, log } = options;
@@ -55,15 +62,27 @@ export function createReporter(options: SendersOptions & { readonly clock?: Cloc
   const phase = (Number.parseInt(probe.slice(-4), 16) * slotMs) % sendEveryMs;
   let repliedAt = Number.NEGATIVE_INFINITY;
   let sentAt = now();
+  /** Since the last tick. */
+  let urgent = 0;
+  let isCrowded = false;
+  /** What leaves with the next tick, because it is crowded. */
+  const pressing = new Set<PartitionSender>();
+
+  const isDue = (sender: PartitionSender, at: number, isTurn: boolean): boolean => {
+    const { waitingSince } = sender.route;
+    if (waitingSince === undefined) return false;
+    return isTurn || pressing.has(sender) || at - waitingSince >= sendEveryMs;
+  };
 
   const tick = (): void => {
     const at = now();
+    isCrowded = urgent > mostAtOnce;
+    urgent = 0;
     const isTurn = at - sentAt >= sendEveryMs - tickMs / 2;
     if (isTurn) sentAt = at;
     if (gate.open())
-      for (const { route, pump } of senders)
-        if (route.waitingSince !== undefined && (isTurn || at - route.waitingSince >= sendEveryMs))
-          void pump.run();
+      for (const sender of senders) if (isDue(sender, at, isTurn)) void sender.pump.run();
+    pressing.clear();
     look(at, at - repliedAt <= hearingMs);
     old.note(at, spool.lastSeq());
   };
@@ -77,8 +96,11 @@ export function createReporter(options: SendersOptions & { readonly clock?: Cloc
       if (!sender) return;
       sender.route = came(sender.route, now());
       keeper.saveSoon();
+      if (!isUrgent) return;
+      urgent += 1;
+      if (isCrowded) pressing.add(sender);
       // Once for all of a turn.
-      if (isUrgent) setImmediate(sender.pump.run);
+      else setImmediate(sender.pump.run);
     },
     attach: (to) => {
       gate.attach(to);

@@ -26,6 +26,7 @@ import { openSpool, type Spool } from '../../../probe/spool/store.ts';
 import { receiptMessage } from '../../../shared/bus/messages.ts';
 import type { Bus } from '../../../shared/bus/nats.ts';
 import { partitionConsumer, streams, subjects } from '../../../shared/bus/subjects.ts';
+import { passed } from '../../support/eventually.ts';
 import { monitorIn, resultOf } from '../support/results.ts';
 import {
   type BusOfProbe,
@@ -123,6 +124,33 @@ describe('the reporter', () => {
     expect(taken.accepted.map(({ at }) => at)).toEqual([1, 3]);
     expect(taken.batches).toHaveLength(1);
     await expect.poll(() => taken.accepted.length, waitFor).toBe(3);
+  });
+
+  test('sends many failures together, half a second later at most', async () => {
+    const taken = take();
+    await attach();
+    const failOften = async (from: number, times: number): Promise<void> => {
+      for (let nth = 0; nth < times; nth += 1) {
+        for (let more = 0; more < 10; more += 1)
+          reporter.report(
+            resultOf(monitorIn(3), from + 10 * nth + more, { outcome: 'fail' }),
+            true,
+          );
+        await passed(10);
+      }
+    };
+    await failOften(0, 60);
+    const before = taken.batches.length;
+    await failOften(600, 100);
+    await expect.poll(() => taken.accepted.length, waitFor).toBe(1_600);
+    expect(taken.batches.length - before).toBeLessThan(50);
+    // One alone does not wait for others again.
+    await passed(1_200);
+    const last = taken.batches.length;
+    reporter.report(resultOf(monitorIn(3), 1_600, { outcome: 'fail' }), true);
+    reporter.report(resultOf(monitorIn(4), 1_601), false);
+    await expect.poll(() => taken.batches.length, waitFor).toBeGreaterThan(last);
+    expect(taken.accepted.at(-1)?.at).toBe(1_600);
   });
 
   test('keeps results while there is no bus, and hands them over in order with their original times', async () => {
