@@ -28,7 +28,7 @@ async function run(): Promise<void> {
 
 /** `node coordinator/main.ts` serves until it is told to stop. */
 async function serve(): Promise<void> {
-  keepHeapSmall({ youngGrows: true });
+  keepHeapSmall();
   // A command of the operator does not load what only the server needs.
   const [{ createApp }, { readConfig }, { createLog }] = await Promise.all([
     import('./app.ts'),

@@ -64,7 +64,7 @@ function seatsOf({ PROBE_SEATS: text, ...environment }: NodeJS.ProcessEnv): Node
  * exits with 1.
  */
 export async function runProbe(): Promise<void> {
-  keepHeapSmall({ youngGrows: false });
+  keepHeapSmall();
   try {
     const [{ createProbe }, { readConfig }] = await Promise.all([
       import('./app.ts'),
