@@ -47,8 +47,8 @@ import { type WarningStep, warningMessages, warningSteps, withoutNews } from './
  * locks the channel's row. All of it is one transaction.
  */
 type Composer = {
-  /** Composes what is due. Returns whether there was anything. */
-  readonly compose: () => Promise<boolean>;
+  /** Composes what is due. Returns the number of steps that it decided on. */
+  readonly compose: () => Promise<number>;
 };
 
 const maxChannels = 50;
@@ -143,7 +143,7 @@ export function createComposer({ sql, clock, kindOf, results }: Dependencies): C
         const now = clock.now();
         const taken = await takeChannelsWithSteps(transaction, now, maxChannels);
         const channels = taken.map((one) => ({ ...one, gathers: gathers(one.kind) }));
-        if (channels.length === 0) return false;
+        if (channels.length === 0) return 0;
         const { steps, matrices, isWhole } = await takeSteps(transaction, channels, now);
         const warned = await warningSteps(
           transaction,
@@ -204,7 +204,7 @@ export function createComposer({ sql, clock, kindOf, results }: Dependencies): C
         // What there was no room for is told by the next round, and not held as known.
         if (isWhole) await writeTold(transaction, left.flatMap(tellingsOf), now);
         await writeBuckets(transaction, buckets);
-        return true;
+        return steps.length + warned.length;
       }),
   };
 }

@@ -51,17 +51,19 @@ export function createNotifier(deps: NotifierDependencies): Notifier {
   const fallback = createOwnerFallback({ sql, clock, log, hasMail: deps.hasMail });
 
   let [isWaiting, isTold] = [true, false];
+  let restsUntil = 0;
 
   /** Steps 2 to 4. The events that are planned first leave first, and wait for no others. */
   async function tick(): Promise<void> {
     if (!isTold && !isWaiting && !(await isAnythingWaiting(sql))) return;
     // Also when it fails, until all was looked at.
     [isWaiting, isTold] = [true, false];
-    for (let isMore = true; isMore; ) {
-      const isPlanned = await planner.plan();
-      const isComposed = await composer.compose();
+    for (let isMore = true; isMore && performance.now() >= restsUntil; ) {
+      const began = performance.now();
+      const done = (await planner.plan()) + (await composer.compose());
       await deliverer.hurry();
-      isMore = isPlanned || isComposed;
+      isMore = done > 0;
+      if (done >= many) restsUntil = restAfter(began, performance.now());
     }
     isWaiting = await isAnythingWaiting(sql);
   }
@@ -90,6 +92,18 @@ export function createNotifier(deps: NotifierDependencies): Notifier {
       await deliverer.close();
     },
   };
+}
+
+/**
+ * Rounds about so many events and steps do not follow each other at once: without a rest, telling of
+ * an outage of thousands keeps the database from deciding on the others.
+ */
+const many = 100;
+const restPart = 3;
+const mostRestMs = 2_000;
+
+function restAfter(began: number, ended: number): number {
+  return ended + Math.min(mostRestMs, restPart * (ended - began));
 }
 
 /** Whether an event, a step or a message may become due by time alone. */

@@ -74,8 +74,8 @@ export type NewStep = {
  * (notifications/compose.ts).
  */
 type Planner = {
-  /** Plans what is due. Returns whether there was anything. */
-  readonly plan: () => Promise<boolean>;
+  /** Plans what is due. Returns the number of events. */
+  readonly plan: () => Promise<number>;
 };
 
 const most = 100;
@@ -208,7 +208,7 @@ export function createPlanner({
         return { events: events.length + warnings.length, steps: steps.length };
       });
       if (planned) log.info(planned, 'planned notifications');
-      return planned !== undefined;
+      return planned?.events ?? 0;
     },
   };
 }

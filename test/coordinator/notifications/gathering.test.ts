@@ -204,7 +204,7 @@ describe('gathering', async () => {
       select organisation_id, monitor_id, id, 'down', 'due', now() from made`;
       await incident(bench.organisation, monitor, 300);
       await incident(other.organisation, theirs, 2);
-      expect(await bench.coordinator().planner.plan()).toBe(true);
+      expect(await bench.coordinator().planner.plan()).toBe(100);
       const planned =
         await sql`select organisation_id, count(*)::int from alerts where planned_at is not null group by 1`;
       expect(

@@ -238,7 +238,7 @@ describe('an outage that is over before its alert was planned', async () => {
       (
         await sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
       ).length > 0;
-    let composing: Promise<boolean> | undefined;
+    let composing: Promise<number> | undefined;
     // As who plans the end does: the steps are held fast, and found untold.
     await sql.begin(async (planner) => {
       await planner`select 1 from alert_steps for update`;
