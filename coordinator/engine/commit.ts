@@ -155,6 +155,11 @@ function statementsOf(sql: Queryable, owner: string, units: readonly Unit[]): St
     ...writeEvidence(
       sql,
       all(({ evidence }) => evidence),
+      new Set(
+        all(({ incidents }) => incidents).flatMap(({ opened, incident }) =>
+          opened ? [incident.id] : [],
+        ),
+      ),
     ),
     ...writeLedger(
       sql,

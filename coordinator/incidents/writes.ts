@@ -85,8 +85,15 @@ function putIncidents(sql: Queryable, opened: readonly string[], rows: string): 
 
 export type EvidenceWrite = { readonly incident: string; readonly row: EvidenceRow };
 
-/** Inserts or replaces evidence; the seeing and the confirming check have one row each. */
-export function writeEvidence(sql: Queryable, writes: readonly EvidenceWrite[]): Statement[] {
+/**
+ * Inserts or replaces evidence; the seeing and the confirming check have one row each. `opened`: the
+ * incidents that have no evidence yet.
+ */
+export function writeEvidence(
+  sql: Queryable,
+  writes: readonly EvidenceWrite[],
+  opened: ReadonlySet<string>,
+): Statement[] {
   if (writes.length === 0) return [];
   // One statement may change a row only once, so the last write of a row counts.
   const last = new Map(
@@ -108,11 +115,15 @@ export function writeEvidence(sql: Queryable, writes: readonly EvidenceWrite[]):
     evidence: row.evidence,
   }));
   const text = jsonText(rows);
+  // Where another continent sees or confirms it than before.
+  const moved = rows.flatMap(({ incident_id, part, continent }) =>
+    part === 'matrix' || opened.has(incident_id) ? [] : [{ incident_id, part, continent }],
+  );
   const drop = sql`
     delete from incident_evidence old
-    using json_to_recordset(${text}::text::json) as e (incident_id uuid, part text, continent text)
-    where old.incident_id = e.incident_id and old.part = e.part and old.part <> 'matrix'
-      and old.continent <> e.continent`;
+    using json_to_recordset(${jsonText(moved)}::text::json) as e (incident_id uuid, part text,
+      continent text)
+    where old.incident_id = e.incident_id and old.part = e.part and old.continent <> e.continent`;
   const put = sql`
     insert into incident_evidence (incident_id, part, continent, probe, at, outcome, took_ms, cause,
       phases, evidence)
@@ -124,7 +135,7 @@ export function writeEvidence(sql: Queryable, writes: readonly EvidenceWrite[]):
     set probe = excluded.probe, at = excluded.at, outcome = excluded.outcome,
       took_ms = excluded.took_ms, cause = excluded.cause, phases = excluded.phases,
         evidence = excluded.evidence`;
-  return [drop, put];
+  return moved.length > 0 ? [drop, put] : [put];
 }
 
 /** Part of a key, so not null: the continent, and behind it the private place. */

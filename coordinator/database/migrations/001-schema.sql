@@ -2064,6 +2064,7 @@ $$;
 -- Otherwise as in migration 028.
 create function refresh_status(ids uuid[]) RETURNS void LANGUAGE plpgsql as $$
 begin
+  if cardinality(ids) = 0 then return; end if;
   -- Locked before it is looked at: a transaction that changes the same monitor has then been seen whole, or waits.
   perform 1 from monitor_status where monitor_id = any (ids) order by monitor_id for update;
   insert into monitor_status as s (monitor_id, organisation_id, monitor_key, group_id, affects, status, since, seen, name_folded, place, words)
@@ -2115,6 +2116,10 @@ begin
   if tg_table_name = 'monitors' then perform refresh_status(array(select id from rows));
   elsif tg_table_name = 'groups' then
     perform refresh_status(array(select m.id from monitors m join rows r on r.id = m.group_id));
+  elsif tg_table_name = 'incidents' and tg_op = 'UPDATE' then
+    -- No status depends on the rest, as on who answered since.
+    perform refresh_status(array(select distinct n.monitor_id from rows n full join removed o on o.id = n.id
+      where (n.started_at, n.confirmed_at, n.resolved_at) is distinct from (o.started_at, o.confirmed_at, o.resolved_at)));
   else perform refresh_status(array(select distinct monitor_id from rows));
   end if;
   return null;
@@ -2291,7 +2296,7 @@ create trigger changed_update after update on incidents referencing new table as
 create trigger events_insert after insert on incidents referencing new table as added for each statement execute function write_incident_events();
 create trigger events_update after update on incidents referencing old table as removed new table as added for each statement execute function write_incident_events();
 create trigger status_insert after insert on incidents referencing new table as rows for each statement execute function refresh_status_of_rows();
-create trigger status_update after update on incidents referencing new table as rows for each statement execute function refresh_status_of_rows();
+create trigger status_update after update on incidents referencing old table as removed new table as rows for each statement execute function refresh_status_of_rows();
 create trigger changed_delete after delete on post_mortems referencing old table as rows for each statement execute function tell_changed();
 create trigger changed_insert after insert on post_mortems referencing new table as rows for each statement execute function tell_changed();
 create trigger changed_update after update on post_mortems referencing new table as rows for each statement execute function tell_changed();

@@ -65,6 +65,18 @@ describe('status', () => {
       expect(await standing()).toEqual({ status: 'up', since: minute(1) });
     });
 
+    test('is read again only where times of an incident changed: of each one several answers follow', async () => {
+      await firstCheck();
+      const incident = await outage(minute(10));
+      const words = async () =>
+        (await sql`select words from monitor_status where monitor_id = ${monitor}`)[0]?.words;
+      await sql`update monitor_status set words = 'of before' where monitor_id = ${monitor}`;
+      await sql`update incidents set scope = 'some_continents' where id = ${incident}`;
+      expect(await words()).toBe('of before');
+      await sql`update incidents set confirmed_at = ${new Date(minute(11))} where id = ${incident}`;
+      expect(await words()).toBe('checkout https://shop.example/');
+    });
+
     test('follows an incident from the first failure to its end', async () => {
       await firstCheck();
       const incident = await outage(minute(10));
