@@ -88,6 +88,7 @@ export const actors = {
   clock: of('engine', 'none', 'tick', 'nothing'),
   zones: of('engine', 'none', 'tick', 'nothing'),
   notices: of('engine', 'who did what twice', 'tick', 'a notice that comes later'),
+  'sign of life': of('engine', 'when it was accepted', 'tick', 'nothing; one may come twice'),
   refusals: of('engine', 'counts', 'tick, a refusal', 'a few counts'),
   housekeeper: of('engine', 'when each job ran', 'tick', 'nothing'),
   domains: of('engine', 'none', 'tick', 'nothing'),

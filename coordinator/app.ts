@@ -412,6 +412,8 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
       anchors: () => anchorsOf(config, ownUrl),
       identifyProbes: config.IDENTIFY_PROBES,
       origins: config.ORIGIN_AS,
+      heartbeatUrl: config.HEARTBEAT_URL,
+      ping: notifications.ping,
       renew: createRenewal({ accountSeed: config.NATS_ACCOUNT_SEED, clock }),
     });
     supervisor.ticker('own record', { everyMs: recordEveryMs, tick: ownRecord.tick }).hurry();

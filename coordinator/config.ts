@@ -202,6 +202,13 @@ const variables = z.object({
       'must be addresses such as 192.0.2.1 or [2001:db8::1]:53, several with commas',
     ),
   /**
+   * The heartbeat that hears each minute that this installation decides, best at another one.
+   */
+  HEARTBEAT_URL: z
+    .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' })
+    .refine((url) => !/^https?:\/\/[^/?#]*@/.test(url), 'must hold no user and password')
+    .optional(),
+  /**
    * The heartbeat that `operator backups nightly` pings with each run, best at another
    * installation.
    */

@@ -37,11 +37,13 @@ declare module './gate/context.ts' {
     /** Which registries can be asked about domains. */
     readonly registries: (sql: Queryable) => Promise<Registries>;
     readonly door: SignUpPolicy;
+    /** The host of the installation's own heartbeat; null without one. */
+    readonly watcher: string | null;
   }
 }
 
 type Own = 'cursors' | 'accountSecrets' | 'attempts' | 'shownMonitors' | 'registries';
-type Usual = 'textRecords' | 'reachSource' | 'door';
+type Usual = 'textRecords' | 'reachSource' | 'door' | 'watcher';
 
 type OperationsDependencies = MasterKeys &
   Omit<GateDependencies, Own | Usual> &
@@ -70,6 +72,7 @@ export function createOperations(dependencies: OperationsDependencies): Gate {
       door: closedSignUp,
       textRecords: noTextRecords,
       reachSource: noSources,
+      watcher: null,
       ...instruments,
       cursors,
       accountSecrets,

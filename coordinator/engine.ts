@@ -21,7 +21,7 @@ import { type Sql, timeOf } from './database/connect.ts';
 import { listenTo } from './database/listen.ts';
 import { outboxChannel } from './database/outbox.ts';
 import type { PartitionDependencies } from './engine/dependencies.ts';
-import { createLeadership, leads } from './engine/leader.ts';
+import { createLeadership, firstPartition, leads } from './engine/leader.ts';
 import { createTargets } from './engine/monitor-memory.ts';
 import {
   announceProbeChanges,
@@ -40,6 +40,7 @@ import { type SeenProbe, seenProbes } from './health/gauges.ts';
 import { type Figures, installationId } from './health/meters.ts';
 import { createClockNotice, createDebouncedNotice, createZoneNotice } from './health/notices.ts';
 import { createRefusals } from './health/refusals.ts';
+import { createSignOfLife } from './health/sign-of-life.ts';
 import {
   createWatchdog,
   type DatabaseClock,
@@ -176,6 +177,9 @@ type EngineOptions = {
   /** Whether public probes sign their requests and are listed. */
   readonly identifyProbes: boolean;
   readonly origins: Origins;
+  /** The heartbeat of the installation itself. */
+  readonly heartbeatUrl: string | undefined;
+  readonly ping: (url: string) => Promise<string | undefined>;
 };
 
 type Base = EngineOptions & { readonly supervisor: Supervisor<ActorName> };
@@ -189,10 +193,21 @@ async function assemble(base: Base): Promise<Engine> {
   await followChanges(probes);
   tickForProbes(probes);
   await startAlerts(work);
-  tickForOperators(probes);
+  const health = () =>
+    healthOf({
+      sql: base.sql,
+      bus: work.bus,
+      movement: work.watchdog,
+      streamWatch: places.streamWatch,
+      roster: work.roster,
+      isResting: work.partitions.isResting,
+      isCircling: work.partitions.isCircling,
+      entrances: base.nats.reachedAt,
+    });
+  tickForOperators(probes, health);
   await work.prepared;
 
-  const { bus, system, supervisor, directory, roster, partitions, nats } = work;
+  const { bus, system, supervisor, directory, roster, partitions } = work;
   const { presentOf } = network.network;
   return {
     bus,
@@ -203,17 +218,7 @@ async function assemble(base: Base): Promise<Engine> {
     seenProbes: () => seenProbes({ roster: roster(), directory, presentOf }),
     takePing: pings.take,
     takeForwardedPings: pings.takeKept,
-    health: () =>
-      healthOf({
-        sql: base.sql,
-        bus,
-        movement: work.watchdog,
-        streamWatch: places.streamWatch,
-        roster,
-        isResting: partitions.isResting,
-        isCircling: partitions.isCircling,
-        entrances: nats.reachedAt,
-      }),
+    health,
     actors: supervisor.seen,
     close: async () => {
       bus.hurry();
@@ -522,7 +527,7 @@ async function startAlerts(parts: WithWork): Promise<void> {
   await startAlerter({ ...parts, everyMs, known: partitions.known, notify: notifier.hurry });
 }
 
-function tickForOperators(parts: All): void {
+function tickForOperators(parts: All, health: Engine['health']): void {
   const { supervisor, sql, clock, log, owner, timing, isLeader, refusals, seldom } = parts;
   const { refreshMs: everyMs } = timing;
   const own = { sql, owner, isLeader };
@@ -538,6 +543,14 @@ function tickForOperators(parts: All): void {
   const { results, hasMail } = parts;
   const mailing = createReportMailing({ sql, results, clock, log, isLeader, hasMail });
   supervisor.ticker('report mails', { everyMs, tick: mailing.tick });
+  const signOfLife = createSignOfLife({
+    ...parts,
+    health,
+    heardMs: parts.network.heardMs,
+    commit: () => parts.partitions.tell(firstPartition, { is: 'checkpoint' }),
+    address: parts.heartbeatUrl,
+  });
+  supervisor.ticker('sign of life', { everyMs, tick: signOfLife.tick });
   const domains = createDomainProofs({ sql, clock, log, textRecords: parts.textRecords, isLeader });
   supervisor.ticker('clock', { everyMs, tick: clocks.tick });
   supervisor.ticker('zones', { everyMs, tick: zones.tick });

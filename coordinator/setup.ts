@@ -107,6 +107,7 @@ export function createGateSetup({
     identifiesProbes: config.IDENTIFY_PROBES,
     partitionOf,
     baseUrl,
+    watcher: config.HEARTBEAT_URL === undefined ? null : new URL(config.HEARTBEAT_URL).host,
     trials,
     textRecords: createTextRecords(config.DNS_RESOLVERS),
     reachSource: createSourceReach(sourceReader),

@@ -1,7 +1,7 @@
 import type { Bus } from '../../shared/bus/nats.ts';
 import { type Ownership, owns } from './ownership.ts';
 
-const firstPartition = 0;
+export const firstPartition = 0;
 
 /**
  * Of all coordinators one leads: it alone does what must be done once, such as to publish the

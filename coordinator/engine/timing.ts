@@ -46,6 +46,8 @@ export type Timing = {
   readonly resyncMs: number;
   /** A notice about recurring events ends when none was seen for this long. */
   readonly noticeQuietMs: number;
+  /** How often whoever watches this installation hears that it decides (rule 53). */
+  readonly signOfLifeMs: number;
   /**
    * How long a deletion marker stays on the bus; a probe that was away for longer finds out by
    * comparing what it holds.
@@ -72,6 +74,7 @@ export const usualTiming: Timing = {
   digestMs: 15_000,
   resyncMs: 17_000,
   noticeQuietMs: 300_000,
+  signOfLifeMs: 60_000,
   tombstoneMs: 7 * 86_400_000,
 };
 

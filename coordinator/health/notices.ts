@@ -25,6 +25,9 @@ const noticeRemedies = {
     'Bring the probe back to the bus, or give it more room (PROBE_SPOOL_MB). Dropped results are lost.',
   time_zones_old:
     'Give the coordinators newer time zones, with or without a new release: /docs/troubleshooting-coordinators#time-zones-are-old says how.',
+  no_sign_of_life:
+    'Remove what it names. Where only the ping fails, check HEARTBEAT_URL, and whether its host may be ' +
+    'reached (ALERT_ALLOW_CIDRS).',
   clock_differs:
     'Set the clock of that machine, or of the database (NTP). Until they agree it dates by the database.',
 } as const;

@@ -14,6 +14,7 @@ import {
   splitChannelConfig,
 } from './channels.ts';
 import { channelKinds, kindOf } from './kinds/index.ts';
+import { judgeFailure } from './kinds/types.ts';
 import { createAlertLinks, createMessageLinks, createVapidPair } from './links.ts';
 import type { Notification } from './message.ts';
 import { createNotifier, type Notifier, type NotifierDependencies } from './notifier.ts';
@@ -32,6 +33,8 @@ export type Notifications = {
   readonly mail: MailSender | undefined;
   /** To addresses of others, through the guard of addresses. */
   readonly send: Sender['send'];
+  /** Pings a heartbeat. Undefined when it was accepted, otherwise why not, without the address. */
+  readonly ping: (url: string) => Promise<string | undefined>;
   readonly startNotifier: (
     parts: Pick<
       NotifierDependencies,
@@ -119,6 +122,14 @@ export function createNotifications({
   });
   const { send } = sender;
 
+  const ping: Notifications['ping'] = async (url) => {
+    const headers = { 'content-type': 'text/plain; charset=utf-8' };
+    const answer = await send({ by: 'https', method: 'POST', url, headers, body: '' });
+    if (answer.is === 'failure') return judgeFailure(answer.failure).words;
+    const status = answer.is === 'answer' ? answer.status : 0;
+    return status >= 200 && status < 300 ? undefined : `it answered ${status}`;
+  };
+
   // Events may take longer, are limited by webhook instead of by host, and never hold up an alert.
   const events = createSender({
     clock,
@@ -177,6 +188,7 @@ export function createNotifications({
   return {
     mail,
     send,
+    ping,
     channels: {
       kinds,
       links,

@@ -201,6 +201,10 @@ export const showFigures = operatorOperation({
       {},
       { description: 'Held alerts, and messages that are not delivered yet.' },
     ),
+    watcher: nullable(object('WatcherOut', { host: string(), accepted_at: nullable(dateTime()) }), {
+      description:
+        'Who is pinged while the installation decides, and when the last ping was accepted; null: nobody.',
+    }),
     version: string(),
     time_zone_data: object('TimeZoneDataOut', {
       version: nullable(string(), {

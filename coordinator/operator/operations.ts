@@ -124,8 +124,8 @@ export const unmarkOperator = handle(contract.unmarkOperator)(async ({ sql }, { 
 
 const hour = 3_600_000;
 
-export const showFigures = handle(contract.showFigures)(async ({ sql, now }) => {
-  const { checks, ...figures } = await installationFigures(sql, now);
+export const showFigures = handle(contract.showFigures)(async ({ sql, now, with: { watcher } }) => {
+  const { checks, accepted_at, ...figures } = await installationFigures(sql, now);
   const from = checks === null ? 0 : Date.parse(checks.from);
   return {
     ...figures,
@@ -137,6 +137,7 @@ export const showFigures = handle(contract.showFigures)(async ({ sql, now }) => 
             to: from + hour,
             count: checks.count,
           },
+    watcher: watcher === null ? null : { host: watcher, accepted_at },
     version,
     time_zone_data: zoneDataAt(process.versions.tz, now),
   };

@@ -274,6 +274,7 @@ function figuresOf(figures: OutputOf<typeof showFigures>, { times }: OperatorsRe
     checks,
     open_incidents,
     alerts_waiting,
+    watcher,
     version,
     time_zone_data,
   } = figures;
@@ -305,11 +306,30 @@ function figuresOf(figures: OutputOf<typeof showFigures>, { times }: OperatorsRe
         )}
         ${row('Open incidents', countText(open_incidents))}
         ${row('Alerts waiting', countText(alerts_waiting))}
+        ${row('Watched by', watcherText(watcher, times))}
         ${row('Version', version)}
         ${row('Time zone data', zonesText(time_zone_data))}
       </dl>
     `,
   );
+}
+
+function watcherText(
+  watcher: OutputOf<typeof showFigures>['watcher'],
+  times: OperatorsRequest['times'],
+): Part {
+  if (watcher === null)
+    return html`
+      Nobody
+      <span class="note"><a href="/docs/monitoring#who-watches-it">Have it watched</a></span>
+    `;
+  const { host, accepted_at } = watcher;
+  return html`
+    ${host}
+    <span class="note">
+      ${accepted_at === null ? 'No ping accepted yet' : html`Last ping accepted ${times.ago(accepted_at)}`}
+    </span>
+  `;
 }
 
 function zonesText({

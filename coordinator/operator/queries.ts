@@ -52,6 +52,7 @@ type FiguresRow = {
   readonly checks: { readonly from: string; readonly count: number } | null;
   readonly open_incidents: number;
   readonly alerts_waiting: number;
+  readonly accepted_at: number | null;
 };
 
 /**
@@ -72,8 +73,16 @@ export async function installationFigures(sql: Queryable, now: number): Promise<
       (select count(*)::int from incidents where resolved_at is null) as open_incidents,
       (select count(*)::int from deliveries
         where kind = 'alert' and state = 'waiting') + (select count(*)::int
-        from alert_steps where state = 'held') as alerts_waiting`;
+        from alert_steps where state = 'held') as alerts_waiting,
+      (select sign_of_life_at from installation) as accepted_at`;
   return (
-    row ?? { organisations: 0, monitors: [], checks: null, open_incidents: 0, alerts_waiting: 0 }
+    row ?? {
+      organisations: 0,
+      monitors: [],
+      checks: null,
+      open_incidents: 0,
+      alerts_waiting: 0,
+      accepted_at: null,
+    }
   );
 }

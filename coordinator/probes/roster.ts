@@ -113,6 +113,8 @@ type Network = {
    * results (rule 4). Its times are of performance.now().
    */
   readonly presences: () => readonly LatestPresence[];
+  /** How long ago a trusted probe was heard: a public one, or any where there is no public one. */
+  readonly heardMs: () => number;
   readonly tick: () => Promise<void>;
   readonly presentOf: (probe: string) => Present | undefined;
   readonly close: () => void;
@@ -456,6 +458,15 @@ export async function createNetwork(dependencies: Dependencies): Promise<Network
       });
     },
     presences,
+    heardMs: () => {
+      const isPublic = current.probes.some(({ organisation }) => organisation === null);
+      const heard = current.probes.flatMap(({ id, organisation, healthy, quarantined }) =>
+        healthy && !quarantined && (organisation === null) === isPublic
+          ? [heardAt.get(id) ?? Number.NEGATIVE_INFINITY]
+          : [],
+      );
+      return performance.now() - Math.max(...heard);
+    },
     tick: async () => {
       const now = performance.now();
       if (now - tickedAt > stallMs) listenAnew();

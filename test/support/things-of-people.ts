@@ -75,6 +75,7 @@ const seedOrganisation = async (
     { id: ownImport, source: 'uptime-kuma', ...imported },
     now,
   );
+  await sql`update installation set sign_of_life_at = ${new Date(at(20_000))}`;
   await sql`insert into notices (kind, subject, message, began_at, ended_at) values
     ('probe_lost', 'a', 'Osaka 1 was not heard for 5 minutes.', ${new Date(at(900_000))}, null),
     ('clock_differs', 'b', 'The clock of a coordinator is 3 s ahead of the database.', ${new Date(at(90_000_000))}, ${new Date(at(86_000_000))})`;

@@ -218,6 +218,7 @@ export const startWeb = async ({
     }),
     secrets,
     baseUrl,
+    watcher: 'watch.example.org',
     ...(door === undefined ? {} : { door }),
   });
   const accountSecrets = createAccountSecrets(sql, { secretKey });

@@ -15,6 +15,8 @@ create table installation (
   -- No place's epoch is lower than this one. A restored database does not know what was taken out
   -- of use after its backup, so it gets the time of its restoration.
   seal_epoch bigint not null default 1,
+  -- When whoever watches the installation last took a ping of it (rule 53).
+  sign_of_life_at timestamptz,
   check (single),
   primary key (single)
 );

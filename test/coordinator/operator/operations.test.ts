@@ -131,6 +131,7 @@ describe('an operator', () => {
     expect(before).toMatchObject({
       checks: null,
       open_incidents: 0,
+      watcher: null,
       version,
       time_zone_data: { version: process.versions.tz },
     });

@@ -194,6 +194,15 @@ describe('pages', () => {
         expect(main(text)).toContain(each);
     });
 
+    test('sees who watches the installation, and when they last took a ping', async () => {
+      const seen = async () => main((await web.get('/operator', { as: 'viewer' })).text);
+      expect(await seen()).toMatch(
+        /watch\.example\.org\s*<span class="note">\s*No ping accepted yet/,
+      );
+      await web.sql`update installation set sign_of_life_at = now()`;
+      expect(await seen()).toContain('Last ping accepted');
+    });
+
     test('has the page in the navigation, from the grant until it is revoked, with the next request', async () => {
       const as = web.house.viewer;
       const entry = 'href="/operator"';
