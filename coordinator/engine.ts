@@ -538,7 +538,7 @@ function tickForOperators(parts: All, health: Engine['health']): void {
     version: process.versions.tz,
     systemVersion: systemZoneVersion,
   });
-  const objectives = createObjectiveEvaluation({ sql, clock, isLeader });
+  const objectives = createObjectiveEvaluation({ sql, results: parts.results, clock, isLeader });
   supervisor.ticker('objectives', { everyMs, tick: objectives.tick });
   const { results, hasMail } = parts;
   const mailing = createReportMailing({ sql, results, clock, log, isLeader, hasMail });

@@ -3,9 +3,13 @@ import type { Interval } from '../../shared/base/time.ts';
 import type { MonitorHistory } from '../monitors/status.ts';
 import { added, budgetLeftIn, percentIn, type Sums, sumsOf } from '../reports/model.ts';
 import { type Period, periodNamed } from '../reports/period.ts';
+import type { Timed } from '../results/limits.ts';
 import { type Burn, burnOf } from './burn.ts';
 
-/** What an objective comes to, from the same sums as a report (rule 21). */
+/**
+ * What an objective comes to, from the same sums as a report (rule 21); one of response times counts
+ * checks where others count milliseconds.
+ */
 
 export type ObjectivePeriod = '30d' | 'month';
 
@@ -54,6 +58,20 @@ export function createLedger(histories: readonly MonitorHistory[]): Ledger {
     );
 }
 
+/** Passing checks of monitors by their ids: those within the limit count as up, others as down. */
+export function createTimesLedger(timesOf: ReadonlyMap<string, readonly Timed[]>): Ledger {
+  return (monitors, { from, to }) => {
+    let [countedUp, countedDown] = [0, 0];
+    for (const id of monitors)
+      for (const { at, within, beyond } of timesOf.get(id) ?? []) {
+        if (at < from || at >= to) continue;
+        countedUp += within;
+        countedDown += beyond;
+      }
+    return { ...added([]), countedUp, countedDown };
+  };
+}
+
 /** As a report counts that is asked for nothing else. */
 const reported = { maintenance: 'apart', unknown: 'apart' } as const;
 
@@ -69,7 +87,7 @@ export function burnAt(
 
 export type Budget = {
   readonly percent: number | null;
-  /** In milliseconds, as the next; null where nothing counts. */
+  /** In milliseconds, or checks, as the next; null where nothing counts. */
   readonly whole: number | null;
   readonly left: number | null;
 };

@@ -1,5 +1,6 @@
 import * as api from '../../shared/api/objectives.ts';
 import { newId } from '../../shared/base/crypto.ts';
+import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
 import { handle } from '../gate/bind.ts';
 import type { InOrganisation } from '../gate/context.ts';
@@ -28,6 +29,7 @@ import {
   removeObjective,
   updateObjective as write,
 } from './queries.ts';
+import { ledgersOf, readTimes } from './times.ts';
 
 type Reading = Pick<InOrganisation, 'sql' | 'organisation' | 'now' | 'with'>;
 
@@ -48,13 +50,14 @@ export const getObjective = handle(api.getObjective)(async (context, { objective
   const row = await existing(context, id);
   const read = await readLedger(context, [row]);
   const { whole } = figuresOf(row, read);
+  const ledger = read.ledgerOf(row);
   const span = { ...spanOf(row.period, read.zone, read.now), to: read.now };
-  const course = whole === null ? [] : courseOf(row.monitors, read.ledger, span, whole);
+  const course = whole === null ? [] : courseOf(row.monitors, ledger, span, whole);
   return {
     ...objectiveJson(row, read),
     course: course.map(({ at, left }) => ({
       at: new Date(at).toISOString(),
-      left_seconds: left / 1_000,
+      ...leftOf(row, left),
     })),
   };
 });
@@ -64,12 +67,13 @@ export const createObjective = handle(api.createObjective)(async (context, input
   const name = nameFrom(input.name);
   const target = targetFrom(input.target);
   const { monitor, group, period } = input;
+  const latency_ms = limitFrom(input.latency_ms);
   const [tag = null] = input.tag === null ? [] : tagsFrom([input.tag]);
   const named = await selectedNames(sql, organisation.id, { ...input, status_page: null });
   if (monitor !== null && named.monitors.length === 0) throw notFound('monitor_not_found');
   if (group !== null && named.group === null) throw notFound('group_not_found');
   enforceLimit('objectives', organisation.plan, await countObjectives(sql, organisation.id));
-  const made = { id: newId(), name, monitor, group, tag, target, period };
+  const made = { id: newId(), name, monitor, group, tag, target, latency_ms, period };
   await insertObjective(sql, organisation.id, made, now);
   note({ after: made });
   return answered(context, made.id);
@@ -92,11 +96,17 @@ export const updateObjective = handle(api.updateObjective)(async (context, input
 /** A warning that lasts ends within a minute (rule 52). */
 export const deleteObjective = handle(api.deleteObjective)(
   async (context, { objective_id: id }) => {
-    const { name, target, period } = await existing(context, id);
+    const { name, target, latency_ms, period } = await existing(context, id);
     await removeObjective(context.sql, context.organisation.id, id);
-    context.note({ before: { name, target, period } });
+    context.note({ before: { name, target, latency_ms, period } });
   },
 );
+
+/** @throws Refusal `objective_invalid`. */
+function limitFrom(latency_ms: number | null): number | null {
+  if (latency_ms === null || (latency_ms >= 1 && latency_ms <= 120_000)) return latency_ms;
+  throw new Refusal('objective_invalid', { latency_ms: 'must be from 1 to 120000.' });
+}
 
 async function existing(
   { sql, organisation }: Pick<Reading, 'sql' | 'organisation'>,
@@ -112,7 +122,7 @@ async function answered(context: Reading, id: string) {
 
 /** All objectives of an answer are of one reading of the ledger. */
 type LedgerRead = {
-  readonly ledger: Ledger;
+  readonly ledgerOf: (row: Pick<ObjectiveRow, 'latency_ms'>) => Ledger;
   readonly paused: ReadonlySet<string>;
   readonly zone: string;
   readonly now: number;
@@ -123,21 +133,35 @@ async function readLedger(
   rows: readonly ObjectiveRow[],
 ): Promise<LedgerRead> {
   const zone = organisation.time_zone;
-  const monitors = [...new Set(rows.flatMap((row) => row.monitors))];
+  const timed = rows.filter(({ latency_ms }) => latency_ms !== null);
+  const others = rows.filter(({ latency_ms }) => latency_ms === null);
+  const monitors = [...new Set(others.flatMap((row) => row.monitors))];
   const from = earliestOf(zone, now);
+  const times = await readTimes(sql, results, timed, { from, to: now });
   const histories = await monitorHistories(sql, results, organisation.id, monitors, {
     from,
     to: now,
   });
   const paused = histories.flatMap(({ id, paused_at }) => (paused_at === null ? [] : [id]));
-  return { ledger: createLedger(histories), paused: new Set(paused), zone, now };
+  const ledgerOf = ledgersOf(createLedger(histories), times);
+  return { ledgerOf, paused: new Set(paused), zone, now };
 }
 
-function figuresOf(row: ObjectiveRow, { ledger, paused, zone, now }: LedgerRead) {
+function figuresOf(row: ObjectiveRow, { ledgerOf, paused, zone, now }: LedgerRead) {
   const { from, to } = spanOf(row.period, zone, now);
   const checked = row.monitors.filter((id) => !paused.has(id));
-  const sums = ledger(row.monitors, { from, to: now });
-  return { from, to, ...budgetOf(row, sums, (to - now) * checked.length) };
+  const sums = ledgerOf(row)(row.monitors, { from, to: now });
+  // How many checks are to come nobody knows.
+  const rest = row.latency_ms === null ? (to - now) * checked.length : 0;
+  return { from, to, ...budgetOf(row, sums, rest) };
+}
+
+function leftOf({ latency_ms }: ObjectiveRow, left: number | null) {
+  const isTimed = latency_ms !== null;
+  return {
+    left_seconds: left === null || isTimed ? null : left / 1_000,
+    left_checks: isTimed ? left : null,
+  };
 }
 
 function objectiveJson(row: ObjectiveRow, read: LedgerRead) {
@@ -151,8 +175,10 @@ function objectiveJson(row: ObjectiveRow, read: LedgerRead) {
     to,
     monitors: row.monitors.length,
     percent,
-    budget_seconds: whole === null ? null : whole / 1_000,
-    budget_left_seconds: left === null ? null : left / 1_000,
-    burn: burnAt(row, row.monitors, read.ledger, read.now),
+    budget_seconds: leftOf(row, whole).left_seconds,
+    budget_left_seconds: leftOf(row, left).left_seconds,
+    budget_checks: leftOf(row, whole).left_checks,
+    budget_left_checks: leftOf(row, left).left_checks,
+    burn: burnAt(row, row.monitors, read.ledgerOf(row), read.now),
   };
 }

@@ -11,10 +11,12 @@ import { listFilters } from '../monitors/contract.ts';
 import { linePath, momentsBetween } from '../web/charts.ts';
 import { confirm } from '../web/confirm.ts';
 import {
+  countText,
   figure,
   heading,
   linkButton,
   moreLink,
+  msText,
   nothing,
   percentFigure,
   percentText,
@@ -58,7 +60,7 @@ export const objectivesPage = forMembers.get('/objectives', async (request) => {
       ${heading({
         sentence: 'Objectives',
         below: html`
-          Uptime that you promise, and the error budget that is left of it.${' '}
+          Uptime and response times that you promise, and the error budget that is left.${' '}
           <a href="/docs/objectives">How they are counted</a>
         `,
         actions: items.length > 0 && add,
@@ -77,7 +79,7 @@ export const objectivesPage = forMembers.get('/objectives', async (request) => {
 });
 
 function rowOf(objective: Objective) {
-  const { id, name, of, target, percent } = objective;
+  const { id, name, of, percent } = objective;
   return {
     id: `objective-${id}`,
     State: markOf(objective),
@@ -87,17 +89,23 @@ function rowOf(objective: Objective) {
         <span class="note">${of}</span>
       </span>
     `,
-    Target: number(`${target} %, ${periodWords(objective)}`),
-    Uptime: number(percentFigure(percent)),
+    Target: number(`${targetWords(objective)}, ${periodWords(objective)}`),
+    Measured: number(percentFigure(percent)),
     'Budget left': budgetBar(objective),
   };
+}
+
+function targetWords({ target, latency_ms }: Objective): string {
+  return latency_ms === null ? `${target} %` : `${target} % within ${msText(latency_ms)}`;
 }
 
 function periodWords({ period }: Objective): string {
   return period === '30d' ? '30 days' : 'a month';
 }
 
-function markOf({ burn, budget_left_seconds: left }: Objective): Html {
+function markOf(objective: Objective): Html {
+  const { burn } = objective;
+  const { left } = budgetOf(objective);
   const [burning] = burn.filter(({ burns }) => burns);
   if (burning)
     return stateMark('verifying', burning.code === 'burns_fast' ? 'Burns fast' : 'Burns slowly');
@@ -105,18 +113,39 @@ function markOf({ burn, budget_left_seconds: left }: Objective): Html {
   return left < 0 ? stateMark('down', 'Missed') : stateMark('up', 'Kept');
 }
 
-function budgetBar({ budget_seconds: whole, budget_left_seconds: left }: Objective): Html | string {
+type Budget = {
+  readonly whole: number | null;
+  readonly left: number | null;
+  readonly words: Words;
+};
+type Words = (amount: number) => string;
+
+/** In seconds, or in checks. */
+function budgetOf(objective: Objective): Budget {
+  const { budget_seconds, budget_left_seconds, budget_checks, budget_left_checks } = objective;
+  return objective.latency_ms === null
+    ? { whole: budget_seconds, left: budget_left_seconds, words: lengthOf }
+    : {
+        whole: budget_checks,
+        left: budget_left_checks,
+        words: (count) => `${countText(count)} ${count === 1 ? 'check' : 'checks'}`,
+      };
+}
+
+function budgetBar(objective: Objective): Html | string {
+  const { whole, left, words } = budgetOf(objective);
   if (whole === null || left === null) return '–';
   return html`
     <span class="budget">
       <meter value="${Math.max(0, left)}" max="${Math.max(1, whole)}" low="${whole / 4}"></meter>
-      ${leftWords(left)}
+      ${leftWords(left, words)}
     </span>
   `;
 }
 
-function leftWords(left: number): string {
-  return left < 0 ? `${lengthOf(-left)} too long` : `${lengthOf(left)} left`;
+function leftWords(left: number, words: Words): string {
+  const over = words === lengthOf ? 'too long' : 'too slow';
+  return left < 0 ? `${words(-left)} ${over}` : `${words(left)} left`;
 }
 
 function lengthOf(seconds: number): string {
@@ -126,7 +155,9 @@ function lengthOf(seconds: number): string {
 export const objectivePage = forMembers.get('/objectives/:objective_id', async (request) => {
   const { ask, may, path, times } = request;
   const objective = await ask(getObjective, { objective_id: path.objective_id });
-  const { id, name, of, target, percent, budget_seconds, from, to } = objective;
+  const { id, name, of, latency_ms, percent, from, to } = objective;
+  const { whole, words } = budgetOf(objective);
+  const what = latency_ms === null ? 'up' : `within ${msText(latency_ms)}`;
   return show({
     title: name,
     place,
@@ -134,7 +165,7 @@ export const objectivePage = forMembers.get('/objectives/:objective_id', async (
     main: html`
       <div class="stack">
         ${heading({
-          sentence: `${name}: ${percent === null ? 'no uptime measured' : `${percentText(percent)} up`}`,
+          sentence: `${name}: ${percent === null ? 'nothing measured' : `${percentText(percent)} ${what}`}`,
           below: html`${markOf(objective)} <span class="softer">·</span> ${of}, ${times.whole(from)} to ${times.whole(to)}`,
           actions:
             may(updateObjective) &&
@@ -146,9 +177,9 @@ export const objectivePage = forMembers.get('/objectives/:objective_id', async (
           trail,
         })}
         <dl class="figures">
-          ${figure('Target', `${target} %`)}
-          ${figure('Uptime', percentFigure(percent))}
-          ${figure('Error budget', budget_seconds === null ? '–' : lengthOf(budget_seconds))}
+          ${figure('Target', targetWords(objective))}
+          ${figure('Measured', percentFigure(percent))}
+          ${figure('Error budget', whole === null ? '–' : words(whole))}
           ${figure('Left', budgetBar(objective))}
         </dl>
         <section class="card stack">
@@ -180,13 +211,15 @@ function rateIn(minutes: number, rate: number): string {
 const [width, height] = [1_000, 200];
 
 /** What was left, as a share: it never grows within a period. */
-function budgetChart({ course, budget_seconds: whole }: Course, times: Times): Html | null {
+function budgetChart(objective: Course, times: Times): Html | null {
+  const { course } = objective;
+  const { whole, left = null, words } = budgetOf(objective);
   const [first, last] = [course.at(0), course.at(-1)];
-  if (!first || !last || whole === null || whole <= 0) return null;
+  if (!first || !last || whole === null || whole <= 0 || left === null) return null;
   const [from, to] = [Date.parse(first.at), Date.parse(last.at)];
-  const points = course.map(({ at, left_seconds }) => ({
+  const points = course.map(({ at, left_seconds, left_checks }) => ({
     at: Date.parse(at),
-    value: Math.max(0, left_seconds / whole),
+    value: Math.max(0, (left_seconds ?? left_checks ?? 0) / whole),
   }));
   const x = (at: number): number => ((at - from) / Math.max(1, to - from)) * width;
   const y = (share: number): number => height - share * height;
@@ -200,7 +233,7 @@ function budgetChart({ course, budget_seconds: whole }: Course, times: Times): H
           viewBox="0 0 ${width} ${height}"
           preserveAspectRatio="none"
           role="img"
-          aria-label="Error budget in the period: ${leftWords(last.left_seconds)} of ${lengthOf(whole)}"
+          aria-label="Error budget in the period: ${leftWords(left, words)} of ${words(whole)}"
         >
           <path class="grid" d="${[0, 0.5, 1].map((share) => `M0 ${y(share)}H${width}`).join('')}"></path>
           <path class="line line-own" d="${linePath(points, x, y, Number.POSITIVE_INFINITY)}"></path>
@@ -213,7 +246,7 @@ function budgetChart({ course, budget_seconds: whole }: Course, times: Times): H
   `;
 }
 
-const fields = ['name', 'of', 'target', 'period'] as const;
+const fields = ['name', 'of', 'target', 'latency_ms', 'period'] as const;
 
 export const newObjectivePages = forMembers.form('/objectives/new', async (request) => {
   const { items } = await request.ask(listFilters, {});
@@ -230,6 +263,7 @@ export const newObjectivePages = forMembers.form('/objectives/new', async (reque
       const [kind = '', value = ''] = (form.value('of') ?? '').split(/:(.*)/s);
       const { id } = await request.ask(createObjective, {
         ...inputFrom(request),
+        latency_ms: form.value('latency_ms') || null,
         ...(['group', 'tag', 'monitor'].includes(kind) ? { [kind]: value } : {}),
       });
       return seeOther(`/objectives/${id}`, { said: 'Objective created.' });
@@ -284,6 +318,17 @@ function formPage(state: FormState, { sentence, back, choices }: Around): PageAn
           })
         }
         ${textField({ name: 'target', label: 'Target', unit: '%', required: true, autocomplete: 'off', state })}
+        ${
+          choices !== undefined &&
+          textField({
+            name: 'latency_ms',
+            label: 'Response time',
+            unit: 'ms',
+            help: 'Empty: the target is of uptime. Otherwise it is of passing checks that respond within this time.',
+            autocomplete: 'off',
+            state,
+          })
+        }
         ${selectField({
           name: 'period',
           label: 'Period',

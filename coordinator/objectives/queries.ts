@@ -2,6 +2,7 @@ import { isoText } from '../../shared/base/time.ts';
 import type { CauseParams } from '../../shared/checks/result.ts';
 import type { Queryable } from '../database/connect.ts';
 import { countOf, jsonText } from '../database/sql.ts';
+import type { MonitorKey } from '../results/reading.ts';
 import type { BurnWindows } from './burn.ts';
 import type { ObjectivePeriod } from './model.ts';
 
@@ -15,6 +16,7 @@ export type ObjectiveRow = {
   readonly monitor_name: string | null;
   readonly group_name: string | null;
   readonly target: number;
+  readonly latency_ms: number | null;
   readonly period: ObjectivePeriod;
   readonly created_at: number;
   /** The monitors that it is of now. */
@@ -23,7 +25,7 @@ export type ObjectiveRow = {
 
 /** Of `o`, for statements. */
 export const shownNames =
-  'o.id, o.name, o.monitor_id as monitor, o.group_id as group, o.tag, o.target, o.period, o.created_at';
+  'o.id, o.name, o.monitor_id as monitor, o.group_id as group, o.tag, o.target, o.latency_ms, o.period, o.created_at';
 
 function columns(sql: Queryable) {
   return sql`o.key, ${sql.unsafe(shownNames)}, ${membersOf(sql)} as monitors,
@@ -71,20 +73,20 @@ export function countObjectives(sql: Queryable, organisation: string): Promise<n
 
 type NewObjective = Pick<
   ObjectiveRow,
-  'id' | 'name' | 'monitor' | 'group' | 'tag' | 'target' | 'period'
+  'id' | 'name' | 'monitor' | 'group' | 'tag' | 'target' | 'latency_ms' | 'period'
 >;
 
 export async function insertObjective(
   sql: Queryable,
   organisation: string,
-  { id, name, monitor, group, tag, target, period }: NewObjective,
+  { id, name, monitor, group, tag, target, latency_ms, period }: NewObjective,
   at: number,
 ): Promise<void> {
   await sql`
-    insert into objectives (id, organisation_id, name, monitor_id, group_id, tag, target, period,
-      created_at)
-    values (${id}, ${organisation}, ${name}, ${monitor}, ${group}, ${tag}, ${target}, ${period},
-      ${new Date(at)})`;
+    insert into objectives (id, organisation_id, name, monitor_id, group_id, tag, target, latency_ms,
+      period, created_at)
+    values (${id}, ${organisation}, ${name}, ${monitor}, ${group}, ${tag}, ${target},
+      ${latency_ms}, ${period}, ${new Date(at)})`;
 }
 
 export async function updateObjective(
@@ -104,17 +106,28 @@ export async function removeObjective(
   await sql`delete from objectives where organisation_id = ${organisation} and id = ${id}`;
 }
 
-export type WatchedObjective = Pick<ObjectiveRow, 'id' | 'name' | 'target' | 'monitors'>;
+export type WatchedObjective = Pick<
+  ObjectiveRow,
+  'id' | 'name' | 'target' | 'latency_ms' | 'monitors'
+>;
 
-/** The objectives of everyone with a monitor that was down since a moment. */
+/** The objectives of everyone of response times, or with a monitor that was down since a moment. */
 export function objectivesBurning(sql: Queryable, since: number): Promise<WatchedObjective[]> {
   return sql<WatchedObjective[]>`
-    select o.id, o.name, o.target, ${membersOf(sql)} as monitors from objectives o
-    where exists (select from incidents i join monitors m on m.id = i.monitor_id
+    select o.id, o.name, o.target, o.latency_ms, ${membersOf(sql)} as monitors from objectives o
+    where o.latency_ms is not null or exists (select from incidents i join monitors m on m.id = i.monitor_id
       where i.organisation_id = o.organisation_id and ${isMember(sql)}
         and i.confirmed_at is not null
         and (i.resolved_at is null or i.resolved_at > ${new Date(since)}))
     order by o.key`;
+}
+
+type MemberKey = MonitorKey & { readonly id: string };
+
+/** Of monitors that the caller may see. */
+export function keysOf(sql: Queryable, monitors: readonly string[]): Promise<MemberKey[]> {
+  return sql<MemberKey[]>`
+    select id, key, partition from monitors where id = any(${monitors}::uuid[])`;
 }
 
 export type OpenBurn = {

@@ -225,7 +225,10 @@ async function countWindow(
 }
 
 /** The parts of a window outside these days; adjacent days are one range. */
-function rangesWithout(days: ReadonlySet<number>, { from, to }: Interval): readonly Interval[] {
+export function rangesWithout(
+  days: ReadonlySet<number>,
+  { from, to }: Interval,
+): readonly Interval[] {
   const ranges: { readonly from: number; to: number }[] = [];
   for (let day = Math.floor(from / dayMs) * dayMs; day < to; day += dayMs) {
     if (days.has(day)) continue;

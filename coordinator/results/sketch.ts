@@ -45,6 +45,16 @@ export function quantileOf(sketch: Sketch, total: number, q: number): number {
   return middleOf(bucket) / 10;
 }
 
+/** Whether a time is in the bucket of a limit or below, as countWithin() counts it. */
+export function isWithin(ticks: number, limit: number): boolean {
+  return bucketOf(ticks) <= bucketOf(limit);
+}
+
+/** How many times are within a limit, or in its bucket: at most 4 % longer. */
+export function countWithin(sketch: Sketch, limit: number): number {
+  return sketch.subarray(0, bucketOf(limit) + 1).reduce((sum, count) => sum + count, 0);
+}
+
 /**
  * The buckets that count something, each as its distance from the one before and its count; most
  * take one byte. The reader knows the least time and how many there are.

@@ -24,6 +24,12 @@ const target = {
   limits: { minimum: 0, maximum: 100 },
   example: 99.9,
 } as const;
+const latency_ms = {
+  description:
+    'Of response times: within how many ms that share of passing checks is to respond. Null: of uptime.',
+  limits: { minimum: 1, maximum: 120_000 },
+  example: 400,
+} as const;
 const period = literal(['30d', 'month'], {
   description: '`month`: the calendar month.',
   example: '30d',
@@ -42,6 +48,8 @@ const BurnOut = object('BurnOut', {
 const seconds = (description: string, value: number) =>
   nullable(number({ example: value }), { description });
 
+const checks = (description: string) => nullable(integer({}, { example: null }), { description });
+
 const shape = {
   id: uuid({ example }),
   name: string({ example: 'Shop' }),
@@ -50,6 +58,9 @@ const shape = {
   tag: nullable(string({ example: null })),
   of: string({ example: 'Web' }),
   target: number(target),
+  latency_ms: nullable(integer({}, { example: 400 }), {
+    description: 'Of one of response times: the limit.',
+  }),
   period,
   from: dateTime({ example: '2026-10-21T12:00:00.000Z' }),
   to: dateTime({ example: '2026-11-20T12:00:00.000Z' }),
@@ -57,6 +68,8 @@ const shape = {
   percent: UptimeOut.shape.percent,
   budget_seconds: seconds('How long they may be down; null where nothing counts.', 10_368),
   budget_left_seconds: seconds('Negative where the target is missed.', 9_854),
+  budget_checks: checks('Of one of response times: how many passing checks may be slower.'),
+  budget_left_checks: checks('Negative where the target is missed.'),
   burn: array(BurnOut, { meaning: 'How fast it is spent.' }),
   created_at: dateTime({ example: '2026-11-02T09:30:00.000Z' }),
 };
@@ -69,6 +82,7 @@ const ObjectiveIn = object('ObjectiveIn', {
   group: reportQuery.group,
   tag: reportQuery.tag,
   target: number(target),
+  latency_ms: maybe(integer(), latency_ms),
   period: optional(period, '30d'),
 });
 
@@ -132,7 +146,8 @@ export const getObjective = operation({
     course: array(
       object('BudgetPointOut', {
         at: dateTime({ example: '2026-11-20T12:00:00.000Z' }),
-        left_seconds: number({ example: 9_854 }),
+        left_seconds: seconds('Null of one of response times.', 9_854),
+        left_checks: checks('Of one of response times.'),
       }),
       { meaning: 'What was left over time.' },
     ),

@@ -133,7 +133,9 @@ const linesOf = {
       target: 10,
       period: 8,
       percent: 10,
+      'within, in ms': ({ latency_ms }) => oneLine(latency_ms, 8),
       'budget left, in s': ({ budget_left_seconds }) => oneLine(budget_left_seconds, 12),
+      'or in checks': ({ budget_left_checks }) => oneLine(budget_left_checks, 12),
       burns: ({ burn }) =>
         records(burn)
           .filter(({ burns }) => burns === true)

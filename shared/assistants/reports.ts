@@ -87,7 +87,7 @@ export const reportRows = {
     operation: operations.createObjective,
     title: 'Create an objective',
     about:
-      'A promise of uptime for a monitor, group or tag. Warnings follow when its error budget burns.',
+      'A promise of uptime for a monitor, group or tag, or with latency_ms of response times. Warnings follow when its error budget burns.',
     effect: 'changes',
     run: whole,
   },

@@ -562,16 +562,13 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
   await sql`analyze`;
   const webhooks = await seedDemoWebhooks(sql, organisation, now);
   const objective = newId();
-  for (const [id, name, target] of [
-    [objective, 'Shop', 99.9],
-    [newId(), 'Stores', 95],
+  const ofShop = { monitor: null, group: groupOf('Shop'), tag: null, period: '30d' } as const;
+  for (const [id, name, target, latency_ms] of [
+    [objective, 'Shop', 99.9, null],
+    [newId(), 'Stores', 95, null],
+    [newId(), 'Checkout is fast', 95, 400],
   ] as const)
-    await insertObjective(
-      sql,
-      organisation,
-      { id, name, monitor: null, group: groupOf('Shop'), tag: null, target, period: '30d' },
-      now,
-    );
+    await insertObjective(sql, organisation, { id, name, target, latency_ms, ...ofShop }, now);
   const check = `check?at=${broke}&probe=Frankfurt`;
   return {
     ...{ idOf, groupOf, incident, check, share, reportShare },

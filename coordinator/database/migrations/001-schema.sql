@@ -1306,9 +1306,12 @@ create table objectives (
   tag text,
   -- In percent.
   target double precision not null,
+  -- Of response times: within how long that share of passing checks is to respond.
+  latency_ms integer,
   period text not null,
   created_at timestamptz not null,
   check ((target > 0) and (target < 100)),
+  check (latency_ms between 1 and 120000),
   check (period in ('30d', 'month')),
   unique (key),
   primary key (id),

@@ -26,6 +26,7 @@ let blog: string;
 const evaluation = () =>
   createObjectiveEvaluation({
     sql: bench.sql,
+    results: bench.results,
     clock: { now: () => bench.now },
     isLeader: () => true,
   });
@@ -113,6 +114,7 @@ describe('an objective', () => {
       expect(seen.course.at(-1)).toEqual({
         at: new Date(start).toISOString(),
         left_seconds: seen.budget_left_seconds,
+        left_checks: null,
       });
       await bench.call(deleteObjective, house.owner, { objective_id: made.id });
     }
