@@ -28,7 +28,7 @@ export const programFolder = 'deploy/local';
 function layout(typed: string): string {
   const file = (name: string): string => `${programFolder}/antipode${name}.mjs`;
   const programs = {
-    start: [file('-start')],
+    start: [file('-coordinator'), 'start'],
     setup: [file('-coordinator'), 'setup'],
     operator: [file('-coordinator'), 'operate'],
     coordinator: [file('-coordinator')],
@@ -78,9 +78,7 @@ export async function packageFiles(
   const put = (name: string, text: string): unknown => files.set(join(programFolder, name), text);
   // LICENSES.txt has them whole.
   const beside: BuildOptions = { legalComments: 'none' };
-  const started: BuildOptions = { ...beside, format: 'esm', banner: { js: head } };
   const plugins = [withoutOtherLanguages, inTheirPlaces(instead)];
-  put('antipode-start.mjs', await bundled('deploy/local/start.ts', { ...started, plugins }));
   put(
     'antipode-coordinator.mjs',
     await bundleCoordinator('deploy/bundle/service.ts', instead, beside),
@@ -105,12 +103,6 @@ export async function packageFiles(
   files.set('package.json', await manifest());
   return files;
 }
-
-/** Packages written for require() find it. */
-const head = [
-  "import { createRequire as createRequireOfAntipode } from 'node:module';",
-  'const require = createRequireOfAntipode(import.meta.url);',
-].join('\n');
 
 const manifestShape = z.object({
   description: z.string(),

@@ -1,12 +1,18 @@
 /**
- * The coordinator's file in the package, with what would need most of it a second time: two
+ * The coordinator's file in the package, with what would need much of it a second time: three
  * programs of deploy/local, and the thread that reads imports.
  */
 import { isMainThread } from 'node:worker_threads';
 
-const [, , word] = process.argv;
+const [, , word = ''] = process.argv;
+const programs = new Map([
+  ['start', () => import('../local/start.ts')],
+  ['setup', () => import('../local/setup.ts')],
+  ['operate', () => import('../local/operator.ts')],
+]);
+const program = programs.get(word);
 if (!isMainThread) await import('../../coordinator/imports/thread.ts');
-else if (word === 'setup' || word === 'operate') {
+else if (program) {
   process.argv.splice(2, 1);
-  await (word === 'setup' ? import('../local/setup.ts') : import('../local/operator.ts'));
+  await program();
 } else await import('../../coordinator/main.ts');
