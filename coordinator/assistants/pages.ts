@@ -2,7 +2,7 @@ import type { OutputOf } from '../../shared/api/operation.ts';
 import { listOwnOrganisations } from '../people/contract.ts';
 import { entryCard, entryPage, proofFirst } from '../people/pages/parts.ts';
 import { confirm } from '../web/confirm.ts';
-import { copyable, fold, linkButton, moreLink, notice, rowAct } from '../web/elements.ts';
+import { copyable, linkButton, moreLink, notice, rowAct, tabs } from '../web/elements.ts';
 import { formOf } from '../web/form-data.ts';
 import {
   attempt,
@@ -39,16 +39,18 @@ export function clientLines(url: string): Html {
   return html`
     <section class="after" id="connect">
       <h2>Connect a client</h2>
-      <div class="folds lines">
-        ${clientsOf(url).map(({ name, words, lines }) =>
-          fold({
+      <div class="card">
+        ${tabs(
+          'client',
+          clientsOf(url).map(({ name, words, lines }) => ({
             title: name,
-            name: 'client',
             body: html`
+              <div class="stack">
                 <p>${words}</p>
                 ${lines.map((line) => copyable(line, `the line for ${name}`))}
-              `,
-          }),
+              </div>
+            `,
+          })),
         )}
       </div>
     </section>

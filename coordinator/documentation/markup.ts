@@ -1,6 +1,6 @@
 import { type Html, html, icon, type Part, safeUrl } from '../web/html.ts';
 import { drawingMarkup } from './drawing.ts';
-import type { Block, Inline } from './markdown.ts';
+import { type Block, type Inline, plainOf } from './markdown.ts';
 
 /** The address that pages write for an installation. */
 const placeholder = 'https://antipode.example';
@@ -43,7 +43,12 @@ function blockMarkup(block: Block, baseUrl: string): Html {
           <tbody>
             ${block.rows.map(
               (row) => html`
-                <tr>${row.map((cell) => html`<td>${wordsMarkup(cell, baseUrl)}</td>`)}</tr>
+                <tr>
+                  ${row.map(
+                    (cell, at) =>
+                      html`<td data-label="${plainOf(block.head[at] ?? [])}">${wordsMarkup(cell, baseUrl)}</td>`,
+                  )}
+                </tr>
               `,
             )}
           </tbody>

@@ -88,10 +88,10 @@ function roleRefusal(caller: Caller, { access }: Pick<Operation, 'access'>): Ref
   if ((access === 'manage' || access === 'own') && !mayManage(caller.role))
     return new Refusal(
       'role_insufficient',
-      'Only an owner or an admin of this organisation may do this.',
+      'Only owners and admins can open or change it. Ask one of them.',
     );
   if (access === 'own' && caller.role !== 'owner')
-    return new Refusal('role_insufficient', 'Only an owner of this organisation may do this.');
+    return new Refusal('role_insufficient', 'Only owners can open or change it. Ask one of them.');
   return undefined;
 }
 

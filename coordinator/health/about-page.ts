@@ -1,7 +1,7 @@
 import { durationText } from '../../shared/base/time.ts';
 import { countText, heading, msText } from '../web/elements.ts';
 import { type Html, html, type Part } from '../web/html.ts';
-import { forAnyone, show } from '../web/page.ts';
+import { forAnyone, type PageRequest, show } from '../web/page.ts';
 import { number, table } from '../web/tables.ts';
 import { timesIn } from '../web/times.ts';
 
@@ -36,7 +36,7 @@ export const about = forAnyone.get('/about', ({ signedIn, with: { ownRecord }, n
     main: html`
         <div class="stack shared">
           ${heading({
-            sentence: 'Service status',
+            sentence: verdictOf(seen),
             below:
               days.length === 0
                 ? 'The first figures appear after the first full day (UTC).'
@@ -103,6 +103,18 @@ export const about = forAnyone.get('/about', ({ signedIn, with: { ownRecord }, n
       `,
   });
 });
+
+type Seen = NonNullable<ReturnType<PageRequest['with']['ownRecord']>>;
+
+function verdictOf({ days, sum }: Seen): string {
+  if (days.length === 0) return 'Service status';
+  const over = `in ${countText(days.length)} ${days.length === 1 ? 'day' : 'days'}`;
+  const { own_outages, results_lost } = sum;
+  if (own_outages === 0 && results_lost === 0) return `No outage of our own ${over}`;
+  if (own_outages === 0)
+    return `${countText(results_lost)} ${results_lost === 1 ? 'result' : 'results'} lost ${over}`;
+  return `${own_outages === 1 ? 'One outage' : `${countText(own_outages)} outages`} of our own ${over}`;
+}
 
 /** A day without any says nothing of them. */
 function someOf(count: number) {

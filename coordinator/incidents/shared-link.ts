@@ -41,6 +41,7 @@ type SharedCheck = {
   readonly outcome: Outcome;
   readonly took_ms: number;
   readonly cause: string | null;
+  readonly phases: Phases | null;
 };
 
 export type Shares = {
@@ -79,7 +80,6 @@ type WholeIncident = {
   };
   readonly evidence: readonly (Omit<SharedCheck, 'cause'> & {
     readonly cause: Cause | null;
-    readonly phases: Phases | null;
     readonly place: string | null;
   })[];
   readonly samples: readonly {
@@ -105,13 +105,14 @@ function sharedFrom({ incident, evidence, samples, time_zone }: WholeIncident): 
     sides: told && withoutNames(told),
     phases: evidence.find(({ part }) => part === 'seen')?.phases ?? null,
     // Whose office sees it is nobody else's matter.
-    checks: outsideOf(evidence).map(({ part, continent, at, outcome, took_ms, cause }) => ({
+    checks: outsideOf(evidence).map(({ part, continent, at, outcome, took_ms, cause, phases }) => ({
       part,
       continent,
       at,
       outcome,
       took_ms,
       cause: sentenceOf(cause),
+      phases,
     })),
     samples: samples.map(({ at, continent, outcome }) => ({ at, continent, outcome })),
   };

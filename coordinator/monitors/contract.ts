@@ -70,11 +70,13 @@ const DashboardRowOut = object('DashboardRowOut', {
   response: array(nullable(number())),
   response_ms: nullable(number()),
   percent: nullable(number(), {
-    description: 'Uptime of 30 days; null while the monitor is younger than an hour.',
+    description: 'Uptime of 30 days; null while less than an hour was measured.',
   }),
   /** Of the outages that make it flapping now: how many, and when the first was confirmed. */
   flapping: nullable(object('FlappingOut', { times: integer(), since: dateTime() })),
   muted: StatusOut.shape.muted,
+  /** Where it fails in private places alone, which is no outage. */
+  inside: nullable(string()),
   /** Who has its open incident, and since when. */
   owner: nullable(object('IncidentOwnerOut', { name: string(), since: dateTime() })),
 });

@@ -1,5 +1,6 @@
 import { wordsOf } from '../../shared/base/names.ts';
 import type { Kind } from '../../shared/checks/kinds.ts';
+import type { Place } from '../../shared/checks/places.ts';
 import type { Cause, Witness } from '../../shared/checks/result.ts';
 import type { CauseRow } from '../causes/model.ts';
 import type { Queryable } from '../database/connect.ts';
@@ -12,6 +13,7 @@ import type { MonitorKey, Results } from '../results/reading.ts';
 import type { OpenWarning } from '../warnings/model.ts';
 import { isWarned, warningsColumn } from '../warnings/queries.ts';
 import { type ListedRow, listedNames } from './row.ts';
+import { failingInside } from './sides.ts';
 import type { DashboardSort, Status, StatusRow } from './status.ts';
 import { notCovered, rareStatuses, type StatusCounts } from './status-queries.ts';
 
@@ -349,7 +351,11 @@ export type DashboardRow = ListedRow & {
   readonly outages: readonly Outage[] | null;
   readonly warnings: readonly OpenWarning[] | null;
   readonly muted: MuteColumn | null;
+  /** Where it fails inside alone. */
+  readonly inside: string | null;
 };
+
+type Placed = { readonly places: readonly Place[] | null };
 
 /** A line of fewer hours shows nothing. */
 const leastHours = 3;
@@ -367,9 +373,9 @@ export async function dashboardRows(
 ): Promise<readonly DashboardRow[]> {
   const [ids, keys] = [monitors.map(({ id }) => id), monitors.map(({ key }) => key)];
   const [rows, means] = await Promise.all([
-    sql<(Omit<DashboardRow, 'hours' | 'looks'> & MonitorKey)[]>`
+    sql<(Omit<DashboardRow, 'hours' | 'looks' | 'inside'> & MonitorKey & Placed)[]>`
       select ${sql.unsafe(listedNames)}, g.name as group_name, i.id as incident, i.cause,
-        i.acknowledged_at, i.acknowledged_as, m.key, m.partition,
+        i.acknowledged_at, i.acknowledged_as, m.key, m.partition, m.places,
         (select json_agg(json_build_object('incident', o.id,
           'confirmed_at', ${ms(sql, 'o.confirmed_at')}, 'resolved_at', ${ms(sql, 'o.resolved_at')})
           order by o.confirmed_at) from incidents o where o.monitor_id = m.id
@@ -385,17 +391,21 @@ export async function dashboardRows(
     const hours = means.get(key) ?? [];
     return hours.filter((mean) => mean !== null).length < leastHours ? null : hours;
   };
-  const newest = await results.newest(
-    sql,
-    rows.filter(({ key, type }) => type !== 'heartbeat' && hoursOf(key) === null),
-    { since: now - sparkMs, limit: sparkChecks, outcomes: ['ok'], chunks: 8 },
-  );
+  const [newest, inside] = await Promise.all([
+    results.newest(
+      sql,
+      rows.filter(({ key, type }) => type !== 'heartbeat' && hoursOf(key) === null),
+      { since: now - sparkMs, limit: sparkChecks, outcomes: ['ok'], chunks: 8 },
+    ),
+    failingInside(sql, results, organisation, rows, now),
+  ]);
   return rows.map((row) => {
     const times = newest.get(row.key)?.map(({ took_ms }) => took_ms) ?? [];
     return {
       ...row,
       hours: hoursOf(row.key),
       looks: times.length === 0 ? null : times.toReversed(),
+      inside: inside.get(row.key) ?? null,
     };
   });
 }

@@ -21,14 +21,7 @@ import {
   isFiltered,
 } from './dashboard-queries.ts';
 import { listedJson } from './row.ts';
-import {
-  flappingNow,
-  type MonitorHistory,
-  minUptimeMs,
-  statusOf,
-  stretchesOf,
-  uptimeOf,
-} from './status.ts';
+import { flappingNow, type MonitorHistory, percentShown, statusOf, stretchesOf } from './status.ts';
 import { coveredNow, monitorHistories } from './status-queries.ts';
 
 const uptimeDays = 30;
@@ -163,10 +156,7 @@ function rowJson(row: DashboardRow, history: MonitorHistory, now: number): Out['
     downs: stretches.flatMap(({ state, from, to }) => (state === 'down' ? [{ from, to }] : [])),
     response,
     response_ms: latestOf(response),
-    percent:
-      now - history.created_at < minUptimeMs
-        ? null
-        : uptimeOf(history, windowOf(uptimeDays, now)).percent,
+    percent: percentShown(history, windowOf(uptimeDays, now)),
     last_checked_at,
     flapping: flappingJson(row, now),
     muted: row.muted && {
@@ -177,6 +167,7 @@ function rowJson(row: DashboardRow, history: MonitorHistory, now: number): Out['
       row.acknowledged_as === null || row.acknowledged_at === null
         ? null
         : { name: row.acknowledged_as, since: row.acknowledged_at },
+    inside: row.inside,
     warnings: (row.warnings ?? []).map((warning) => warningJson(warning, now)),
   };
 }

@@ -1,6 +1,12 @@
-import { type DescribedSides, describeSides, type Sides } from '../../shared/base/sides.ts';
+import {
+  type DescribedSides,
+  describeSides,
+  type Sides,
+  sidesSentence,
+} from '../../shared/base/sides.ts';
 import { haveBothSides, type Place } from '../../shared/checks/places.ts';
 import type { Queryable } from '../database/connect.ts';
+import type { Check } from '../results/check.ts';
 import type { MonitorKey, Results } from '../results/reading.ts';
 
 type Checked = MonitorKey & {
@@ -20,14 +26,30 @@ export async function sidesNow(
     select key, partition, interval_s, places from monitors
     where organisation_id = ${organisation} and id = ${monitor} and places is not null`;
   if (!row?.places || !haveBothSides(row.places)) return null;
-  const sides = await newestByPlace(
-    sql,
-    results,
-    organisation,
-    { ...row, places: row.places },
-    now,
+  const checked = { ...row, places: row.places };
+  const [sides] = await newestByPlace(sql, results, organisation, [checked], now);
+  return sides ? describeSides(sides, isDown && isOutsideDown(sides)) : null;
+}
+
+/** In words, by key, which of these monitors fail inside alone; without its full stop. */
+export async function failingInside(
+  sql: Queryable,
+  results: Results,
+  organisation: string,
+  monitors: readonly (Omit<Checked, 'places'> & { readonly places: readonly Place[] | null })[],
+  now: number,
+): Promise<ReadonlyMap<number, string>> {
+  const checked = monitors.flatMap(({ places, ...each }) =>
+    places && haveBothSides(places) ? [{ ...each, places }] : [],
   );
-  return describeSides(sides, isDown && isOutsideDown(sides));
+  if (checked.length === 0) return new Map();
+  const sides = await newestByPlace(sql, results, organisation, checked, now);
+  return new Map(
+    sides.flatMap((each, nth) => {
+      const [{ verdict }, key] = [describeSides(each, false), checked[nth]?.key];
+      return verdict === null || key === undefined ? [] : [[key, sidesSentence(each, verdict)]];
+    }),
+  );
 }
 
 /** A view counts for two of its place's turns, and for some time on its way to us. */
@@ -35,28 +57,42 @@ const turnsThatCount = 2;
 
 const onItsWayMs = 60_000;
 
-/** The newest result of each continent and private place; what one monitor's page can afford. */
+/** The newest result of each continent and private place, monitor by monitor. */
 async function newestByPlace(
   sql: Queryable,
   results: Results,
   organisation: string,
-  monitor: Checked,
+  monitors: readonly Checked[],
   now: number,
-): Promise<Sides> {
-  const turnMs = monitor.places.length * monitor.interval_s * 1_000;
-  const from = now - turnsThatCount * turnMs - onItsWayMs;
-  // A probe's clock may be a little ahead of ours.
-  const [checks = []] = await results.within(sql, [{ ...monitor, from, to: now + onItsWayMs }]);
-  const newest = new Map(
-    checks.filter(({ outcome }) => outcome !== 'unknown').map((check) => [check.probe, check]),
+): Promise<readonly Sides[]> {
+  const windows = monitors.map((monitor) => {
+    const turnMs = monitor.places.length * monitor.interval_s * 1_000;
+    // A probe's clock may be a little ahead of ours.
+    return { ...monitor, from: now - turnsThatCount * turnMs - onItsWayMs, to: now + onItsWayMs };
+  });
+  const newest = (await results.within(sql, windows)).map(
+    (checks) =>
+      new Map(
+        checks.filter(({ outcome }) => outcome !== 'unknown').map((check) => [check.probe, check]),
+      ),
   );
-  const probes = await sql<{ key: number; name: string; is_inside: boolean }[]>`
+  const keys = [...new Set(newest.flatMap((each) => [...each.keys()]))];
+  const probes = await sql<Observer[]>`
     select p.key, p.organisation_id is not null as is_inside,
       coalesce(l.name, case when p.organisation_id is null then p.continent else p.name end) as name
     from probes p left join places l on l.id = coalesce(p.place_id, p.id)
       and l.organisation_id = p.organisation_id
-    where p.key = any(${[...newest.keys()]}::int[])
+    where p.key = any(${keys}::int[])
       and (p.organisation_id is null or p.organisation_id = ${organisation})`;
+  return newest.map((views) => sidesOf(probes, views));
+}
+
+type Observer = { readonly key: number; readonly name: string; readonly is_inside: boolean };
+
+function sidesOf(
+  probes: readonly Observer[],
+  newest: ReadonlyMap<number, Pick<Check, 'at' | 'outcome'>>,
+): Sides {
   const seen = probes
     .flatMap(({ key, ...probe }) => {
       const check = newest.get(key);

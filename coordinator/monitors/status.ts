@@ -8,8 +8,13 @@ import { allowedSilence } from '../core/ledger.ts';
 import { type Caused, explained, type Stretch, type Uptime, uptime } from '../core/uptime.ts';
 import { flappingOf, longMs, type Outage, steadyMs } from '../notifications/policy.ts';
 
-/** A percentage of less time says nothing: pages show none. */
-export const minUptimeMs = 3_600_000;
+/** A percentage of less time than this says nothing: pages show none. */
+const minMeasuredMs = 3_600_000;
+
+/** `measured`: how long it was up or down, whatever its age. */
+export function percentOfEnough(percent: number | null, measured: number): number | null {
+  return measured < minMeasuredMs ? null : percent;
+}
 
 const statuses = ['pending', 'up', 'verifying', 'down', 'paused'] as const;
 export type Status = (typeof statuses)[number];
@@ -175,6 +180,12 @@ export function uptimeOf(history: MonitorHistory, window: Interval): Uptime {
  */
 function unknownIn(history: MonitorHistory, window: Interval): Interval[] {
   return [...history.unknown, { from: coveredUntil(history), to: window.to }];
+}
+
+/** The percentage as pages show it. */
+export function percentShown(history: MonitorHistory, window: Interval): number | null {
+  const { percent, up, down } = uptimeOf(history, window);
+  return percentOfEnough(percent, up + down);
 }
 
 /** The uptime as if this incident had not been. */

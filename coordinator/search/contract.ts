@@ -18,7 +18,7 @@ const FoundOut = object('FoundOut', {
       id: string({ description: 'A tag is its own id.' }),
       name: string(),
       detail: string(),
-      status: nullable(string(), { description: 'Of a monitor.' }),
+      status: nullable(string(), { description: 'Of a monitor or an incident.' }),
     }),
   ),
 });

@@ -14,7 +14,7 @@ import type { AccessRule } from '../gate/roles.ts';
 import { beginExport } from '../offboarding/contract.ts';
 import { inviteMember } from '../organisations/contract.ts';
 import { recentOf } from '../web/cookies.ts';
-import { heading, stateMark, states } from '../web/elements.ts';
+import { heading, states, stateWords } from '../web/elements.ts';
 import { hiddenField } from '../web/forms.ts';
 import {
   type Html,
@@ -217,7 +217,7 @@ async function foundBy(request: MembersRequest, asked: Asked): Promise<readonly 
     ...[...things].flatMap(([title, of]) =>
       below(
         title,
-        of.map((item) => itemLink(item, times)),
+        of.map((item) => itemLink(item, times, q)),
       ),
     ),
     ...below('Actions', [
@@ -258,11 +258,11 @@ function actLink({ verb, symbol, path }: Act, { id, name, detail }: Item): Html 
   return link(`/monitors/${id}/${path}`, icon(symbol), `${verb} ${name}`, detail);
 }
 
-function link(href: string, symbol: Part, name: string, more: Part): Html {
+function link(href: string, symbol: Part, name: Part, more: Part): Html {
   return html`<li><a href="${safeUrl(href)}">${inside(symbol, name, more)}</a></li>`;
 }
 
-function inside(symbol: Part, name: string, more: Part): Html {
+function inside(symbol: Part, name: Part, more: Part): Html {
   return html`
     ${symbol}
     <span class="found-name">${name}</span>
@@ -270,21 +270,32 @@ function inside(symbol: Part, name: string, more: Part): Html {
   `;
 }
 
-function itemLink(item: Item, times: Times): Html {
-  const { kind, id, name, detail, status } = item;
+function itemLink({ kind, id, name, detail, status }: Item, times: Times, q: string): Html {
   const of = kinds[kind];
-  if (of) return link(of.href(id), icon(of.symbol), name, moreOf(item, times));
+  const isMonitor = of === undefined;
+  if (status === null && !isMonitor)
+    return link(of.href(id), icon(of.symbol), marked(name, q), marked(detail, q));
   const state = states.find((each) => each === status) ?? 'unknown';
+  const isOver = !isMonitor && state === 'unknown';
   return link(
-    `/monitors/${id}`,
-    html`<span class="state-${state} found-state">${icon(state)}</span>`,
-    name,
-    html`<span class="unseen">${stateMark(state)}</span>${detail}`,
+    isMonitor ? `/monitors/${id}` : of.href(id),
+    html`<span class="state-${state} found-state">${icon(isOver ? 'check' : state)}</span>`,
+    marked(name, q),
+    html`
+      <span class="state-${state}">${isOver ? 'Resolved' : stateWords[state]}</span>${' · '}
+      ${isMonitor ? marked(detail, q) : times.whole(detail)}
+    `,
   );
 }
 
-function moreOf({ kind, detail }: Item, times: Times): Part {
-  return kind === 'incident' ? times.moment(detail) : detail;
+/** What was searched for, in bold. */
+function marked(text: string, q: string): readonly Part[] {
+  const words = wordsOf(q).map((word) => word.replaceAll(/[^\p{L}\p{N}]/gu, '\\$&'));
+  return words.length === 0
+    ? [text]
+    : text
+        .split(new RegExp(`(${words.join('|')})`, 'giu'))
+        .map((part, at) => (at % 2 === 1 ? html`<b>${part}</b>` : part));
 }
 
 /** Where one monitor is meant, what can be done to it follows. */

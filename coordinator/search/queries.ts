@@ -50,7 +50,7 @@ export async function findAnything(
     sql<FoundRow[]>`
       select 'incident' as kind, i.id, m.name,
         to_char(i.started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as detail,
-          null as status
+        ${incidentStatus(sql)} as status
       from incidents i join monitors m on m.id = i.monitor_id join monitor_status s
         on s.monitor_id = m.id
       where i.organisation_id = ${organisation} and ${all('s.words')}
@@ -80,6 +80,12 @@ export async function findAnything(
   return [...monitors, ...tags, ...groups, ...incidents, ...statusPages, ...channels, ...members];
 }
 
+/** As its monitor was, or `unknown` once it is over. */
+function incidentStatus(sql: Queryable) {
+  return sql`case when i.resolved_at is not null then 'unknown'
+    when i.confirmed_at is null then 'verifying' else 'down' end`;
+}
+
 /** Monitors and incidents, in the order of their ids. */
 export function findRecent(
   sql: Queryable,
@@ -93,7 +99,8 @@ export function findRecent(
       where m.organisation_id = ${organisation} and m.id = any(${ids}::uuid[])
       union all
       select 'incident', i.id, m.name,
-        to_char(i.started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), null
+        to_char(i.started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
+        ${incidentStatus(sql)}
       from incidents i join monitors m on m.id = i.monitor_id
       where i.organisation_id = ${organisation} and i.id = any(${ids}::uuid[])
     ) f order by array_position(${ids}::uuid[], f.id)`;

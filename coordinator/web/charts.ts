@@ -165,14 +165,14 @@ const [sparkHeight, margin] = [12, 1];
 
 /**
  * Response times as one line, oldest first; it breaks where there is none. It shows a shape, not a
- * size: small changes stay small, because it is as tall as its highest value, and even ones in the middle.
+ * size: as tall as they differ, and even ones in the middle, because a tenth at least is that tall.
  */
 export function spark(values: readonly (number | null)[], words: string): Html | null {
   const present = values.filter((value) => value !== null);
   if (present.length < 2) return null;
-  const limit = Math.max(...present);
-  const range = limit || 1;
-  const least = Math.min(...present) / 2;
+  const [least, most] = [Math.min(...present), Math.max(...present)];
+  const range = Math.max(most - least, most / 10) || 1;
+  const base = (least + most - range) / 2;
   // Steps from point to point repeat themselves, which places do not: compressed, that is half.
   let path = '';
   let before: number | undefined;
@@ -182,7 +182,7 @@ export function spark(values: readonly (number | null)[], words: string): Html |
     const y =
       value === null
         ? undefined
-        : Math.round(sparkHeight - margin - ((value - least) / range) * (sparkHeight - 2 * margin));
+        : Math.round(sparkHeight - margin - ((value - base) / range) * (sparkHeight - 2 * margin));
     if (y !== before && flat > 0) path += `h${flat}`;
     flat = y === before && y !== undefined ? flat + 1 : 0;
     if (y !== undefined && y !== before)

@@ -408,8 +408,8 @@ type Fold = {
   /** Of which answers say anew what it says. */
   readonly saysId?: string;
   readonly isOpen?: boolean;
-  /** Of those of one name only one is open. */
-  readonly name?: string;
+  /** Each field is a row that begins with its label, as conditions do. */
+  readonly isRows?: boolean;
   readonly body: Part;
 };
 
@@ -420,11 +420,11 @@ export function fold({
   isSet = false,
   saysId,
   isOpen = false,
-  name,
+  isRows = false,
   body,
 }: Fold): Html {
   return html`
-    <details class="fold"${name !== undefined && html` name="${name}"`}${isOpen && html` open`}>
+    <details class="fold"${isOpen && html` open`}>
       <summary>
         ${icon('next')}
         <span>${title}</span>
@@ -439,8 +439,27 @@ export function fold({
           `
         }
       </summary>
-      <div class="fold-fields">${body}</div>
+      <div class="fold-fields${isRows && ' fold-rows'}">${body}</div>
     </details>
+  `;
+}
+
+/** Of several, one is seen; without a script, because of one name only one is open. */
+export function tabs(
+  name: string,
+  all: readonly { readonly title: string; readonly body: Part }[],
+): Html {
+  return html`
+    <div class="tabs">
+      ${all.map(
+        ({ title, body }, at) => html`
+          <details name="${name}"${at === 0 && html` open`}>
+            <summary class="button">${title}</summary>
+            ${body}
+          </details>
+        `,
+      )}
+    </div>
   `;
 }
 

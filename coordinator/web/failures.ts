@@ -96,7 +96,7 @@ export function failureAnswer(error: unknown): {
 }
 
 function forbidden(refusal: Refusal): ShownPage {
-  return saying(403, 'Not allowed', 'You cannot do this', refusal.message);
+  return saying(403, 'Not allowed', 'Not allowed for your role', refusal.message);
 }
 
 function unreadable(status: number): ShownPage {

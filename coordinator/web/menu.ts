@@ -33,21 +33,22 @@ export function moreActions(body: Part): Html {
 type Entry = {
   readonly symbol?: IconName;
   readonly count?: string | number;
+  /** One of several to tick, and whether it is. */
   readonly current?: boolean;
   readonly danger?: boolean;
 };
 
-function wordsOf(words: Part, { symbol, count, current = false }: Entry): Html {
+function wordsOf(words: Part, { symbol, count }: Entry): Html {
   return html`
     ${symbol !== undefined && icon(symbol)}
     <span>${words}</span>
-    ${current && icon('check')}
     ${count !== undefined && html`<b>${count}</b>`}
   `;
 }
 
-function classOf({ danger = false }: Entry): string {
-  return danger ? 'menu-entry menu-danger' : 'menu-entry';
+function classOf({ danger = false, current }: Entry): string {
+  if (danger) return 'menu-entry menu-danger';
+  return current === undefined ? 'menu-entry' : 'menu-entry menu-tick';
 }
 
 export function menuLink(href: string, words: Part, entry: Entry = {}): Html {

@@ -6,8 +6,8 @@ import { type Html, html, icon, type Part, safeUrl } from './html.ts';
 
 /**
  * Who saw an outage, from where and when. This has one form on all pages: on the dashboard, at an
- * incident, and on status pages. `agrees`: the failure of every place after the first. */
-export type WitnessWords = Readonly<Record<Outcome | 'agrees', string>>;
+ * incident, and on status pages. */
+export type WitnessWords = Readonly<Record<Outcome, string>>;
 
 const symbols = { fail: 'down', ok: 'up', unknown: 'unknown' } as const;
 
@@ -15,14 +15,12 @@ const symbols = { fail: 'down', ok: 'up', unknown: 'unknown' } as const;
 export type WitnessLook = {
   readonly words: WitnessWords;
   readonly placeOf: (continent: string) => string;
-  readonly laterOf: (ms: number) => string;
   readonly symbolOf: (symbol: (typeof symbols)[Outcome]) => Html;
 };
 
 const members: WitnessLook = {
-  words: { fail: 'down', agrees: 'agrees', ok: 'up', unknown: 'inconclusive' },
+  words: { fail: 'down', ok: 'up', unknown: 'inconclusive' },
   placeOf: shortName,
-  laterOf: laterText,
   symbolOf: icon,
 };
 
@@ -37,7 +35,7 @@ function listOf(
   look: Partial<WitnessLook>,
   isPlaced = false,
 ): Part {
-  const { words, placeOf, laterOf, symbolOf } = { ...members, ...look };
+  const { words, placeOf, symbolOf } = { ...members, ...look };
   const first = all.find(({ outcome }) => outcome === 'fail');
   return (
     some.length > 0 &&
@@ -49,8 +47,8 @@ function listOf(
           return html`
             <li class="saw-${outcome}${isPlaced && ` at-${place.toLowerCase().replace(' ', '-')}`}">
               ${symbolOf(symbols[outcome])}<b>${placeOf(place)}</b>${' '}
-              <span>${words[agrees ? 'agrees' : outcome]}</span>${' '}
-              ${after_ms !== null && html`<span>+${laterOf(after_ms)}</span>`}
+              <span>${agrees ? 'agrees' : words[outcome]}</span>${' '}
+              ${after_ms !== null && html`<span>+${laterText(after_ms)}</span>`}
             </li>
           `;
         })}
@@ -79,27 +77,6 @@ const positions: Readonly<Record<string, readonly [x: number, y: number]>> = {
   Antarctica: [500, 400],
 };
 
-function worldWith(marks: Part): Html {
-  return html`
-    <svg class="world" viewBox="120 0 840 432" aria-hidden="true">
-      <use href="${safeUrl(`${world}#land`)}"></use>
-      ${marks}
-    </svg>
-  `;
-}
-
-/** The map as small as a row, beside the line that says the same; one place alone is said well enough. */
-export function witnessDots(all: readonly Witness[]): Part {
-  const marks = [...Map.groupBy(all, ({ outcome }) => outcome)].flatMap(([outcome, alike]) => {
-    const d = alike.map(({ place }) => {
-      const [x, y] = positions[place] ?? [];
-      return x === undefined ? '' : `M${x} ${y}h0`;
-    });
-    return d.join('') === '' ? [] : [html`<path class="saw-${outcome}" d="${d.join('')}"/>`];
-  });
-  return all.length > 1 && marks.length > 0 && worldWith(marks);
-}
-
 /** The same on a map, each at its place, with lines from the first that saw an outage to the others; what has no place on it stands below. */
 export function witnessMap(all: readonly Witness[], look: Partial<WitnessLook> = {}): Part {
   const placed = all.filter(({ place }) => place in positions);
@@ -116,7 +93,10 @@ export function witnessMap(all: readonly Witness[], look: Partial<WitnessLook> =
   });
   return html`
     <div class="seen">
-      ${worldWith(html`<path class="arcs" d="${arcs.join('')}"></path>`)}
+      <svg class="world" viewBox="120 0 840 432" aria-hidden="true">
+        <use href="${safeUrl(`${world}#land`)}"></use>
+        <path class="arcs" d="${arcs.join('')}"></path>
+      </svg>
       ${listOf(placed, all, look, true)}
     </div>
     ${listOf(

@@ -188,7 +188,7 @@ describeInBrowser('five people', (browser) => {
       '/audit',
     ]) {
       await goTo(viewer, path);
-      expect([path, await sentence(viewer)]).toEqual([path, 'You cannot do this']);
+      expect([path, await sentence(viewer)]).toEqual([path, 'Not allowed for your role']);
     }
 
     // Roles change at once; one leaves, and one is taken out.

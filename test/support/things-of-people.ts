@@ -108,6 +108,8 @@ const seedPeople = async (
   await sql`insert into probe_invitations (id, organisation_id, name, continent, fingerprint, shown, created_at, expires_at)
     values (${ownProbeInvitation}, ${organisation}, 'Warehouse', 'Europe', ${Buffer.from('warehouse')}, 'svcj_w9Xk', ${new Date(at(60_000))}, ${new Date(at(-3_540_000))})`;
   await sql`insert into probes (id, organisation_id, name, continent) values (${ownProbe}, ${organisation}, 'Shop floor', 'Europe')`;
+  const [monitor] = await sql<{ id: string }[]>`
+    select id from monitors where organisation_id = ${organisation} and name = 'Checkout'`;
   const log = [
     did(
       'createMonitor',
@@ -130,13 +132,17 @@ const seedPeople = async (
     ),
     did(
       'setMemberRole',
-      { about: {}, before: { role: 'member' }, after: { role: 'viewer' } },
+      {
+        about: {},
+        before: { role: 'member' },
+        after: { email: 'dana@shop.example', role: 'viewer' },
+      },
       3_000_000,
     ),
     did(
       'updateMonitor',
       {
-        about: {},
+        about: { monitor_id: monitor?.id },
         before: { interval_s: 60, config: { expected_status: [200] } },
         after: { interval_s: 30, config: { expected_status: ['2xx'] } },
       },

@@ -17,11 +17,10 @@ import type { Explained } from '../../notifications/pages/parts.ts';
 import type { listMembers } from '../../organisations/contract.ts';
 import { hiddenField } from '../../web/forms.ts';
 import { type Html, html, icon, type Part, safeUrl } from '../../web/html.ts';
-import { markdown } from '../../web/markdown.ts';
 import { menuButton, menuTitle, moreActions } from '../../web/menu.ts';
 import type { MembersRequest } from '../../web/page.ts';
 import { flapping, type Incident } from './timeline.ts';
-import { outage, outageOf } from './verdict.ts';
+import { outage, outageOf, runbook } from './verdict.ts';
 
 /**
  * What someone needs who was just woken: why it is down, who sees it, since when, what to do, and
@@ -38,7 +37,7 @@ export function banner(about: About): Html {
       ${flapping(flaps)}
       ${explained.held_because !== null && html`<p id="held">Held because ${explained.held_because} is down.</p>`}
       ${actionsOf(about)}
-      ${monitor.runbook !== null && runbookOf(monitor.runbook)}
+      ${runbook(monitor)}
     `,
   });
 }
@@ -85,16 +84,6 @@ function causeOf({ id, name, explanation, incidents }: OutputOf<typeof getCause>
     <p>
       <a href="/incidents?cause=${id}&amp;state=all">One of ${incidents} with one cause</a>: <b>${name}</b>. ${explanation}
     </p>
-  `;
-}
-
-/** A long one scrolls, so that the buttons below it stay in sight. */
-function runbookOf(text: string): Html {
-  return html`
-    <div class="runbook" role="region" aria-label="Runbook" tabindex="0">
-      <h2>Runbook</h2>
-      ${markdown(text)}
-    </div>
   `;
 }
 

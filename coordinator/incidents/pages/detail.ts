@@ -16,7 +16,7 @@ import { getMonitorPings } from '../../../shared/api/results.ts';
 import { incidentSentence } from '../../../shared/base/text.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import { pingList } from '../../monitors/pages/heartbeat.ts';
-import { minUptimeMs } from '../../monitors/status.ts';
+import { percentOfEnough } from '../../monitors/status.ts';
 import { explainNotifications } from '../../notifications/contract.ts';
 import { type Explained, notificationReason } from '../../notifications/pages/parts.ts';
 import { listMembers } from '../../organisations/contract.ts';
@@ -185,10 +185,14 @@ function noteForm({ incident, request, state = freshForm(noForm) }: Open): Html 
     : null;
 }
 
-/** A percentage of less than an hour says nothing. */
 function effectOf({ effect, open }: Incident): Html {
   const { days, window_s, down_seconds, percent, percent_without } = effect;
-  const isLong = window_s * 1_000 >= minUptimeMs;
+  // What it takes from the percentage says of how much time that is.
+  const measured_s =
+    down_seconds === 0
+      ? window_s
+      : (down_seconds * 100) / Math.max(Number.MIN_VALUE, (percent_without ?? 0) - (percent ?? 0));
+  const isLong = percentOfEnough(percent, measured_s * 1_000) !== null;
   const uptime = html`Uptime of ${daysText(days, window_s * 1_000)}:`;
   if (down_seconds === 0)
     return html`

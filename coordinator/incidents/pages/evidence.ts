@@ -238,7 +238,7 @@ export function witnessesOf(checks: readonly SeenCheck[], began: string): readon
   }));
 }
 
-/** What every continent saw, side by side. */
+/** What every continent saw, side by side; without the name of its probe where that is nobody's matter. */
 export function evidenceMatrix(checks: readonly SeenCheck[], times: Times): Html {
   const all = checksByContinent(checks);
   const first = all[0];
@@ -257,7 +257,7 @@ export function evidenceMatrix(checks: readonly SeenCheck[], times: Times): Html
                     <th scope="col">
                       <span class="row-link">${check.place ?? check.continent}</span>
                       <span class="note">
-                        ${check.place !== null && 'inside · '}${check.probe} ·${' '}
+                        ${check.place !== null && 'inside · '}${check.probe !== '' && `${check.probe} · `}
                         ${roles[check.part] ?? check.part}
                       </span>
                     </th>

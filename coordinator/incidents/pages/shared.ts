@@ -5,6 +5,7 @@ import { byContinent } from '../../web/elements.ts';
 import { html } from '../../web/html.ts';
 import { forAnyone, show } from '../../web/page.ts';
 import { timesIn } from '../../web/times.ts';
+import { evidenceMatrix } from './evidence.ts';
 import { isOfJob, outage } from './verdict.ts';
 
 /** One incident for anyone who has its link. */
@@ -61,6 +62,17 @@ export const sharedIncident = forAnyone.get(
               `,
             },
           )}
+          ${
+            checks.length > 0 &&
+            evidenceMatrix(
+              checks.map((check) => ({
+                ...check,
+                ...{ at: new Date(check.at).toISOString(), place: null, probe: '' },
+                ...{ cause_class: null, evidence: null },
+              })),
+              times,
+            )
+          }
           ${lanes && html`<section class="card"><h2>Checks during the incident</h2>${lanes}</section>`}
           ${sharedFoot}
         </div>

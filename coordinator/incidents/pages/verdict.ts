@@ -5,6 +5,7 @@ import { type PhaseTimes, verdictSentence } from '../../../shared/base/text.ts';
 import type { Witness } from '../../../shared/checks/result.ts';
 import { linkButton } from '../../web/elements.ts';
 import { type Html, html, icon, type Part } from '../../web/html.ts';
+import { markdown } from '../../web/markdown.ts';
 import { laterText, witnessLine, witnessMap } from '../../web/witnesses.ts';
 import { witnessesOf } from './evidence.ts';
 
@@ -73,8 +74,24 @@ export function outage(
   `;
 }
 
-/** In two lines, on the page of what is down: its own page has the rest. */
-export function outageRow(incident: OutputOf<typeof getIncidentEvidence>): Html {
+/** A long one scrolls, so that the buttons below it stay in sight. */
+export function runbook({ runbook: text }: { readonly runbook: string | null }): Part {
+  return (
+    text !== null &&
+    html`
+      <div class="runbook" role="region" aria-label="Runbook" tabindex="0">
+        <h2>Runbook</h2>
+        ${markdown(text)}
+      </div>
+    `
+  );
+}
+
+/** In two lines, on the page of what is down, with what to do: its own page has the rest. */
+export function outageRow(
+  incident: OutputOf<typeof getIncidentEvidence>,
+  monitor: Parameters<typeof runbook>[0],
+): Html {
   const judged = outageOf(incident);
   const { cause, confirmed, sides, witnesses } = judged;
   const state = confirmed ? 'down' : 'verifying';
@@ -86,6 +103,7 @@ export function outageRow(incident: OutputOf<typeof getIncidentEvidence>): Html 
         ${!isOfJob(judged) && witnessLine(witnesses)}
       </div>
       ${linkButton(`/incidents/${incident.id}`, 'View incident', { main: true })}
+      ${runbook(monitor)}
     </section>
   `;
 }

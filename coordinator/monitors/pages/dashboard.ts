@@ -5,6 +5,7 @@ import { capital, countInWords, restOf, sentenceOf } from '../../../shared/base/
 import { isKind } from '../../../shared/checks/kinds.ts';
 import { firstSteps } from '../../organisations/pages/parts.ts';
 import {
+  byContinent,
   chips,
   countText,
   heading,
@@ -24,7 +25,7 @@ import {
   seeOther,
   show,
 } from '../../web/page.ts';
-import { witnessDots, witnessLine } from '../../web/witnesses.ts';
+import { witnessLine } from '../../web/witnesses.ts';
 import {
   changeMonitors,
   listDashboard,
@@ -90,7 +91,7 @@ export const dashboard: Page = {
           ${filterMenu(offered.items, view)}
           ${activeFilters(offered.items, view)}
         </div>
-        ${shown.items.length === 0 ? nothingFound(view) : monitorTable(request, shown, view)}
+        ${shown.items.length === 0 ? nothingFound : monitorTable(request, shown, view)}
         ${observingProbes(shown)}
         <p class="actions">
           ${linkButton('/certificates', 'Certificates and domains')}
@@ -119,15 +120,37 @@ const statusWords: Readonly<Record<StatusRow, string>> = {
 
 /** Of what the list is narrowed to. */
 function headline(shown: Dashboard, view: View): string {
-  const { status } = view;
-  if (shown.counts.all === 0) return 'No monitors match';
-  if (status === null || status === 'down')
+  const { counts, others } = shown;
+  const { status, warning } = view;
+  if (counts.all === 0) return 'No monitors match';
+  if (warning === null && (status === null || status === 'down'))
     return isPart(view)
-      ? [sentenceOf(overall(shown), 'Everything shown'), ...othersInWords(shown.others)].join('. ')
+      ? [sentenceOf(overall(shown), 'Everything shown'), ...othersInWords(others)].join('. ')
       : sentenceOf(overall(shown));
-  const count = shown.counts[status];
-  if (count === 0) return noneWords(status);
-  return `${monitorsInWords(count)} ${count === 1 ? 'is' : 'are'} ${statusWords[status]}`;
+  const rest =
+    status === 'verifying'
+      ? { down: counts.down + others.down, verifying: others.verifying }
+      : troubleOf(shown, view);
+  return [ofStatus(shown, view), ...othersInWords(rest)].join('. ');
+}
+
+function ofStatus({ counts }: Dashboard, { status, warning }: View): string {
+  const count = warning !== null || status === null ? counts.warned : counts[status];
+  const who = count === 0 ? 'No monitor' : monitorsInWords(count);
+  if (warning !== null || status === null) return `${who} ${count > 1 ? 'have' : 'has'} warnings`;
+  return `${who} ${count > 1 ? 'are' : 'is'} ${statusWords[status]}`;
+}
+
+/** What fails and is not in the list. */
+function troubleOf({ counts, others }: Dashboard, view: View): Dashboard['others'] {
+  return isAside(view)
+    ? { down: counts.down + others.down, verifying: counts.verifying + others.verifying }
+    : others;
+}
+
+/** Whether the list is narrowed to what does not fail. */
+function isAside({ status, warning }: View): boolean {
+  return warning !== null || (status !== null && status !== 'down' && status !== 'verifying');
 }
 
 /** Whether monitors are left out of the counts. */
@@ -149,10 +172,6 @@ function monitorsInWords(count: number): string {
   return count === 1 ? 'One monitor' : `${capital(countInWords(count))} monitors`;
 }
 
-function noneWords(status: StatusRow): string {
-  return `Nothing is ${statusWords[status]}`;
-}
-
 /** The browser's tab shows what matters most. */
 function titleOf(shown: Dashboard): string {
   const { counts } = shown;
@@ -172,24 +191,17 @@ function titleOf(shown: Dashboard): string {
  * by screen readers when it changes; the times below it tick.
  */
 function failingPart(shown: Dashboard, view: View, request: MembersRequest): Html {
-  const { counts, causes, failing, others } = shown;
-  const count = counts.down + counts.verifying;
+  const { counts } = shown;
+  const count = isAside(view) ? 0 : counts.down + counts.verifying;
+  const { causes, failing } = count > 0 ? shown : { causes: [], failing: [] };
   const folded = causes.reduce((sum, { down }) => sum + down, 0);
-  const elsewhere = others.down + others.verifying;
   return html`
     <section class="table-card failing" id="failing">
       <p class="${count > 0 ? 'unseen' : 'row tight failing-head'}" role="status">
         ${
           count > 0
             ? `${countText(counts.down)} down, ${countText(counts.verifying)} being verified`
-            : elsewhere === 0
-              ? stateMark('up', counts.up > 0 ? 'All up' : 'Nothing is down')
-              : html`
-                ${stateMark('up', 'All shown are up')}
-                <a href="${safeUrl(addressOf(view, { ...unfiltered, sort: 'state' }))}">
-                  ${countText(elsewhere)} not shown ${elsewhere === 1 ? 'is' : 'are'}
-                </a>
-              `
+            : notShown(shown, view)
         }
       </p>
       ${
@@ -212,6 +224,22 @@ function failingPart(shown: Dashboard, view: View, request: MembersRequest): Htm
         `
       }
     </section>
+  `;
+}
+
+/** Where nothing that is shown fails. */
+function notShown(shown: Dashboard, view: View): Html {
+  const trouble = troubleOf(shown, view);
+  const count = trouble.down + trouble.verifying;
+  if (count === 0) return stateMark('up', shown.counts.up > 0 ? 'All up' : 'Nothing is down');
+  const mark = isAside(view)
+    ? stateMark(trouble.down > 0 ? 'down' : 'verifying', othersInWords(trouble).join('. '))
+    : stateMark('up', 'All shown are up');
+  return html`
+    ${mark}
+    <a href="${safeUrl(addressOf(view, { ...unfiltered, sort: 'state' }))}">
+      ${isAside(view) ? 'Show' : `${countText(count)} not shown ${count === 1 ? 'is' : 'are'}`}
+    </a>
   `;
 }
 
@@ -260,7 +288,7 @@ function failingRow(
         </p>
         <p>${joined(about, html`<span>·</span>`)}</p>
       </div>
-      ${witnessDots(witnesses)}${witnessLine(witnesses)}
+      ${witnessLine(witnesses.toSorted((a, b) => byContinent({ continent: a.place }, { continent: b.place })))}
       ${
         incident !== null &&
         status === 'down' &&
@@ -330,6 +358,9 @@ function search(view: View): Html {
   `;
 }
 
+/** As many as are seen at once, those with the most monitors; the search finds the others. */
+const mostOffered = 12;
+
 /** What the list can be narrowed by; each leads to an address of its own. */
 function filterMenu(offered: Filters, view: View): Html {
   const part = (
@@ -345,11 +376,15 @@ function filterMenu(offered: Filters, view: View): Html {
     return (
       all.length > 0 &&
       html`
-        ${menuTitle(title)}
-        ${all.map((each) => {
-          const { words, narrowed, current } = entryOf(each);
-          return menuLink(addressOf(view, narrowed), words, { count: each.monitors, current });
-        })}
+        <div>
+          ${menuTitle(title)}
+          ${all
+            .filter((each, nth) => nth < mostOffered || entryOf(each).current)
+            .map((each) => {
+              const { words, narrowed, current } = entryOf(each);
+              return menuLink(addressOf(view, narrowed), words, { count: each.monitors, current });
+            })}
+        </div>
       `
     );
   };
@@ -497,17 +532,11 @@ export const undo = forMembers.post('/monitors/undo', async ({ form, ask }) => {
   return seeOther(to, { said: 'Undone.' });
 });
 
-function nothingFound(view: View): Html {
-  const isOnlyStatus = !isNarrowed({ ...view, status: null }) && view.status !== null;
-  return html`
+const nothingFound = html`
     <div class="table-card nothing">
-      <p>
-        ${isOnlyStatus ? `${noneWords(view.status)}.` : 'No monitors match.'}${' '}
-        <a href="/">Show all monitors</a>
-      </p>
+      <p>No monitors match. <a href="/">Show all monitors</a></p>
     </div>
-  `;
-}
+`;
 
 /** Shown before there is any monitor: one sentence and one form. */
 function beginning({ may }: MembersRequest): Html {

@@ -10,7 +10,7 @@ import type { OutputOf } from '../../../shared/api/operation.ts';
 import { getMonitorPings, getMonitorResults, resultWindows } from '../../../shared/api/results.ts';
 import { isContinent } from '../../../shared/base/continents.ts';
 import { briefDuration, durationText } from '../../../shared/base/time.ts';
-import { outageRow } from '../../incidents/pages/verdict.ts';
+import { outageRow, runbook } from '../../incidents/pages/verdict.ts';
 import { listNotified } from '../../notifications/contract.ts';
 import { recipients } from '../../notifications/pages/recipients.ts';
 import { listDomains } from '../../registrations/contract.ts';
@@ -28,13 +28,11 @@ import {
   states,
 } from '../../web/elements.ts';
 import { type Html, html, icon, type Part, query, safeUrl } from '../../web/html.ts';
-import { markdown } from '../../web/markdown.ts';
 import { menuButton, menuLink, moreActions } from '../../web/menu.ts';
 import { forMembers, type MembersRequest, type PageAnswer, show } from '../../web/page.ts';
-import { number, stepTable } from '../../web/tables.ts';
 import { witnessLine } from '../../web/witnesses.ts';
 import { listParents, rotatePingAddress } from '../contract.ts';
-import { flappingNow, minUptimeMs } from '../status.ts';
+import { flappingNow, percentOfEnough } from '../status.ts';
 import { addressFor, addressPart, pingList, rotateForm, runFigures } from './heartbeat.ts';
 import { type Ledger, ledgerBar, ledgerSum, ledgerTable } from './ledger.ts';
 import { flappingBadge, kindWord, mutedWords, muteForm } from './monitor-table.ts';
@@ -135,6 +133,7 @@ async function answer(request: MembersRequest): Promise<PageAnswer> {
     <section class="card">
       <div class="section-head">
         <h2>Response time by continent</h2>
+        <div class="row controls">
         ${
           shownValues.length > 1 &&
           chips(
@@ -164,6 +163,7 @@ async function answer(request: MembersRequest): Promise<PageAnswer> {
             current: zoom === null && each === window,
           })),
         )}
+        </div>
       </div>
       ${
         zoom !== null &&
@@ -228,7 +228,7 @@ async function answer(request: MembersRequest): Promise<PageAnswer> {
           `,
         )}
         ${changedMeaning(monitor)}
-        ${open === null ? sidesPart(status) : outageRow(open)}
+        ${open === null ? sidesPart(status) : outageRow(open, monitor)}
         <dl class="figures">
           ${uptimeFigures(ledger)}
           ${isHeartbeat ? runFigures(pings, times) : responseFigures(results)}
@@ -256,14 +256,11 @@ async function answer(request: MembersRequest): Promise<PageAnswer> {
                 current: each === days,
               })),
             )}
+            <a href="${safeUrl(`/incidents?monitor=${monitor.id}&state=all&days=${days}`)}">Incidents</a>
             <a href="${safeUrl(`/reports?monitor=${monitor.id}`)}">Report</a>
           </div>
           <div class="card">${ledgerBar(ledger, times)}${ledgerSum(ledger)}</div>
-          ${ledgerTable(ledger, times)}
-        </section>
-        <section>
-          <div class="section-head"><h2>Incidents in ${daysText(days)}</h2></div>
-          ${incidentsOf(items, request)}
+          ${ledgerTable(ledger, times, new Map(items.map(({ id, cause }) => [id, cause])))}
         </section>
         ${recipients(told.items)}
         <section class="card" id="settings">
@@ -275,7 +272,7 @@ async function answer(request: MembersRequest): Promise<PageAnswer> {
           ${parentsLine(parents.items)}
           ${dependentsLine(parents.dependents)}
           ${settingsList(monitor)}
-          ${monitor.runbook !== null && html`<h2>Runbook</h2>${markdown(monitor.runbook)}`}
+          ${open === null && runbook(monitor)}
         </section>
       </div>
     `,
@@ -480,10 +477,11 @@ function sidesPart({ sides }: Status): Part {
   `;
 }
 
-function uptimeFigures({ days, from, to, percent, down_seconds }: Ledger): Html {
+function uptimeFigures({ days, from, to, percent, up_seconds, down_seconds }: Ledger): Html {
   const ms = Date.parse(to) - Date.parse(from);
+  const shown = percentOfEnough(percent, (up_seconds + down_seconds) * 1_000);
   return html`
-    ${figure(`Uptime, ${daysText(days, ms)}`, percentFigure(ms < minUptimeMs ? null : percent))}
+    ${figure(`Uptime, ${daysText(days, ms)}`, percentFigure(shown))}
     ${figure('Down', down_seconds === 0 ? 'Never' : durationText(down_seconds * 1_000))}
   `;
 }
@@ -496,29 +494,4 @@ function responseFigures({ series, percentiles }: Results): Html {
     ${figure('Response, p50', msText(p50_ms))}
     ${figure('Response, p95', html`${msText(p95_ms)} <small>p99 ${msText(p99_ms)}</small>`)}
   `;
-}
-
-function incidentsOf(items: Incidents, { times, now }: MembersRequest): Html {
-  return items.length === 0
-    ? html`<p class="nothing card">No incidents in this time</p>`
-    : stepTable(
-        items.map(({ id, open, confirmed_at, cause, started_at, resolved_at }) => {
-          const mark = open
-            ? stateMark(confirmed_at === null ? 'verifying' : 'down')
-            : stateMark(
-                confirmed_at === null ? 'unknown' : 'up',
-                confirmed_at === null ? 'Not confirmed' : 'Resolved',
-              );
-          const end = resolved_at === null ? now : Date.parse(resolved_at);
-          return {
-            id: `incident-${id}`,
-            State: mark,
-            Started: html`
-              <a class="row-link" href="/incidents/${id}">${times.whole(started_at)}</a>
-            `,
-            Cause: cause ?? '–',
-            Duration: number(durationText(end - Date.parse(started_at))),
-          };
-        }),
-      );
 }

@@ -443,6 +443,7 @@ function settingsFold(
     title,
     says: set.length > 0 ? capital(set.join(', ')) : (heldBy(settings, state) ?? holds),
     isSet: set.length > 0,
+    isRows: title === 'Assertions',
     isOpen: (isWrong || state.form.value('act') === 'more') && set.length > 0,
     body: html`${fields}${withGroup && groupFields(subject, state)}`,
   });
@@ -571,7 +572,7 @@ function channelsFold({ told, channels }: EditedMonitor, state: FormState): Html
 
 function actions({ kind, monitor }: EditedMonitor, { faults, objections }: FormState): Html {
   return html`
-    <div class="actions"${faults.size + objections.length === 0 && html` id="${testId}"`}>
+    <div class="actions form-foot"${faults.size + objections.length === 0 && html` id="${testId}"`}>
       ${
         kind !== 'heartbeat' &&
         html`

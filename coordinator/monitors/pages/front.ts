@@ -14,14 +14,14 @@ export function front({ with: { ownRecord } }: PageRequest) {
     main: html`
       <div class="front">
         <div>
-          <h1>Know that your site is down before your users do. And never when it is not.</h1>
+          <h1>Know that your site is down before your users do.<br>And never when it is not.</h1>
           <p class="lead">
             Antipode checks your sites, DNS names and jobs from several continents. It reports an
             outage only when a second continent confirms it, and shows what each of them saw.
           </p>
           <p class="actions">
-            ${linkButton('/sign-in', 'Sign in', { main: true })}
-            ${linkButton('/docs/start', 'Run it yourself')}
+            ${linkButton('/docs/start', 'Run it yourself', { main: true })}
+            ${linkButton('/sign-in', 'Sign in')}
             ${ownRecord(false) !== undefined && linkButton('/about', 'Service status')}
           </p>
           <ul class="front-points">

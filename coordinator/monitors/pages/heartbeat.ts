@@ -2,7 +2,7 @@ import type { getMonitor } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import type { getMonitorPings } from '../../../shared/api/results.ts';
 import { durationText } from '../../../shared/base/time.ts';
-import { figure, linkButton, stateMark } from '../../web/elements.ts';
+import { figure, linkButton, stateMark, tabs } from '../../web/elements.ts';
 import { type Html, html, icon } from '../../web/html.ts';
 import { menuButton, menuTitle } from '../../web/menu.ts';
 import { forMembers, type MembersRequest, seeOther } from '../../web/page.ts';
@@ -127,22 +127,18 @@ function largestDivisor(of: number, most: number): number {
 
 function pingSnippets(monitor: Monitor, address: string | undefined): Html {
   return html`
-    <div class="snippets">
-      ${snippetsFor(monitor, address ?? 'https://…/beat/…').map(
-        ({ name, text }) =>
-          html`
-            <details
-              name="snippet"${address !== undefined && name === 'cron' && html` open`}
-            >
-              <summary>${name}</summary>
-              <div class="copyable">
-                <pre>${text}</pre>
-                <button type="button" class="button" data-copy="${text}">Copy</button>
-              </div>
-            </details>
-          `,
-      )}
-    </div>
+    ${tabs(
+      'snippet',
+      snippetsFor(monitor, address ?? 'https://…/beat/…').map(({ title, text }) => ({
+        title,
+        body: html`
+          <div class="copyable">
+            <pre>${text}</pre>
+            <button type="button" class="button" data-copy="${text}">${icon('copy')}Copy</button>
+          </div>
+        `,
+      })),
+    )}
     <p class="soft">
       Add <code>/start</code>, <code>/fail</code> or <code>/&lt;exit code&gt;</code>. Use${' '}
       <code>?rid=UUID</code> for overlapping runs. POST bodies are kept.
@@ -150,37 +146,37 @@ function pingSnippets(monitor: Monitor, address: string | undefined): Html {
   `;
 }
 
-type Snippet = { readonly name: string; readonly text: string };
+type Snippet = { readonly title: string; readonly text: string };
 
 /** How jobs of many kinds ping the address. */
 function snippetsFor(monitor: Monitor, address: string): readonly Snippet[] {
   return [
-    { name: 'Shell', text: `your-job && curl -fsS -m 10 --retry 5 -o /dev/null ${address}` },
     {
-      name: 'cron',
+      title: 'cron',
       text: `${cronTime(monitor)} your-job; curl -fsS -m 10 --retry 5 -o /dev/null ${address}/$?`,
     },
+    { title: 'Shell', text: `your-job && curl -fsS -m 10 --retry 5 -o /dev/null ${address}` },
     {
-      name: 'systemd',
+      title: 'systemd',
       text: `[Service]
 ExecStartPre=-/usr/bin/curl -fsS -m 10 -o /dev/null ${address}/start
 ExecStart=/usr/local/bin/your-job
 ExecStopPost=-/bin/sh -c 'curl -fsS -m 10 --retry 5 -o /dev/null ${address}/$EXIT_STATUS'`,
     },
     {
-      name: 'GitHub Actions',
+      title: 'GitHub Actions',
       text: `- name: Ping Antipode
   if: always()
   run: curl -fsS -m 10 --retry 5 "\${{ secrets.PING_ADDRESS }}\${{ job.status != 'success' && '/fail' || '' }}"
   # PING_ADDRESS: ${address}`,
     },
     {
-      name: 'PowerShell',
+      title: 'PowerShell',
       text: `& your-job
 Invoke-RestMethod -Uri "${address}/$LASTEXITCODE" -TimeoutSec 10`,
     },
     {
-      name: 'Kubernetes',
+      title: 'Kubernetes',
       text: `containers:
   - name: job
     image: your-image

@@ -94,9 +94,13 @@ function stateOf(state: string): State {
 
 /**
  * Rule 43: the stretches behind the sum, each with its cause. Time that was simply up is listed
- * only between other stretches.
+ * only between other stretches. `causes`: of incidents, as far as they are known.
  */
-export function ledgerTable(ledger: Ledger, times: Times): Html {
+export function ledgerTable(
+  ledger: Ledger,
+  times: Times,
+  causes: ReadonlyMap<string, string | null>,
+): Html {
   const shown = ledger.stretches.slice(0, maxRows);
   const hidden = ledger.stretches.length - shown.length + ledger.left_out;
   return html`
@@ -106,7 +110,7 @@ export function ledgerTable(ledger: Ledger, times: Times): Html {
         Until: at === 0 ? 'now' : times.whole(stretch.to),
         State: stateMark(stateOf(stretch.state)),
         Duration: number(durationText(Date.parse(stretch.to) - Date.parse(stretch.from))),
-        Reason: why(stretch),
+        Reason: why(stretch, causes),
       })),
     )}
     ${
@@ -116,8 +120,12 @@ export function ledgerTable(ledger: Ledger, times: Times): Html {
   `;
 }
 
-function why({ state, incident, window, window_name }: Stretch): Part {
-  if (incident !== null) return html`<a href="/incidents/${incident}">Incident</a>`;
+function why(
+  { state, incident, window, window_name }: Stretch,
+  causes: ReadonlyMap<string, string | null>,
+): Part {
+  if (incident !== null)
+    return html`<a href="/incidents/${incident}">${causes.get(incident) ?? 'Incident'}</a>`;
   if (window !== null) return window_name === null ? 'Maintenance' : `“${window_name}”`;
   if (state === 'paused') return 'Paused';
   return state === 'unknown' ? 'No data yet' : null;

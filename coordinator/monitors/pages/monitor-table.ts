@@ -168,18 +168,28 @@ function bodies(shown: Shown): Part {
   if (view.sort !== 'group' || isNarrowed(view) || dashboard.groups.length === 0)
     return html`<tbody id="rows" data-keep-order>${dashboard.items.map((row) => rowOf(row, shown))}</tbody>`;
   return [...Map.groupBy(dashboard.items, ({ group }) => group)].map(([id, rows]) => {
-    const group = dashboard.groups.find((each) => each.id === id);
+    const failing = rows.filter(isFailing);
+    const group = dashboard.groups.find((each) => each.id === id) ?? {
+      name: 'No group',
+      status: failing[0]?.status ?? 'up',
+      monitors: rows.length,
+      failing: failing.length,
+    };
     return html`
       <tbody id="rows-${id ?? 'none'}" data-keep-order>
         <tr class="group-row" id="group-${id ?? 'none'}">
           <th scope="colgroup" colspan="${columns.length + (mayChange ? 3 : 2)}">
-            ${group === undefined ? html`<span class="softer">No group</span>` : groupFold(group, rows, dashboard)}
+            ${groupFold(group, rows, dashboard)}
           </th>
         </tr>
-        ${rows.map((row) => rowOf(row, shown))}
+        ${[...failing, ...rows.filter((row) => !isFailing(row))].map((row) => rowOf(row, shown))}
       </tbody>
     `;
   });
+}
+
+function isFailing({ status }: Row): boolean {
+  return status === 'down' || status === 'verifying';
 }
 
 /** A shorter list is seen at once. */
@@ -187,11 +197,11 @@ const longList = 20;
 
 /** Of a long list, groups are closed in which nothing needs a look. */
 function groupFold(
-  { name, status, monitors, failing }: Dashboard['groups'][number],
+  { name, status, monitors, failing }: Omit<Dashboard['groups'][number], 'id'>,
   rows: readonly Row[],
   { items }: Dashboard,
 ): Html {
-  const isWell = status === 'up' && rows.every(({ warnings }) => warnings.length === 0);
+  const isWell = status === 'up' && rows.every((row) => warningsOf(row).length === 0);
   const isOpen = !isWell || items.length <= longList;
   return html`
     <details class="group"${isOpen && html` open`}>
@@ -210,7 +220,7 @@ function rowOf(row: Row, shown: Shown): Html {
   const lasts = Math.max(0, request.now - Date.parse(row.since));
   return html`
     <tr
-      class="monitor${state === 'down' || state === 'verifying' ? ` row-${state}` : ''}"
+      class="monitor${isFailing(row) ? ` row-${state}` : ''}"
       id="monitor-${row.id}"
     >
       ${
@@ -256,13 +266,17 @@ function rowOf(row: Row, shown: Shown): Html {
  * In amber and in place of its address: the status says nothing of warnings (rule 44). A monitor
  * that fails has worse to say.
  */
-function warned({ status, warnings: [first, ...more] }: Row): Part {
+function warned(row: Row): Part {
+  const [first, ...more] = warningsOf(row);
   return (
-    status !== 'down' &&
-    status !== 'verifying' &&
+    !isFailing(row) &&
     first !== undefined &&
-    stateMark('verifying', more.length === 0 ? first.text : `${first.text} and ${more.length} more`)
+    stateMark('verifying', more.length === 0 ? first : `${first} and ${more.length} more`)
   );
+}
+
+function warningsOf({ inside, warnings }: Row): readonly string[] {
+  return [...(inside === null ? [] : [inside]), ...warnings.map(({ text }) => text)];
 }
 
 export function flappingBadge(flapping: Row['flapping'], now: number): Part {

@@ -140,9 +140,8 @@ export function formPage(
               `
             }
           </div>
-          ${trial(tried)}
           <div
-            class="actions"${state.faults.size + state.objections.length === 0 && html` id="try"`}
+            class="actions form-foot"${state.faults.size + state.objections.length === 0 && html` id="try"`}
           >
             <button class="button" name="act" value="try" data-stays>
               ${icon('send')}Send a test
@@ -154,6 +153,7 @@ export function formPage(
           </div>
         </form>
       </div>
+      ${trial(tried)}
     `,
   });
 }
@@ -372,7 +372,7 @@ function spanRow({ form }: FormState, at: number): Html {
 function trial(tried: TestResult | undefined): Html | null {
   return tried === undefined
     ? null
-    : html`<div data-trial id="trial" role="status">${triedNotice(tried)}</div>`;
+    : html`<div class="trial" data-trial id="trial" role="status">${triedNotice(tried)}</div>`;
 }
 
 /**

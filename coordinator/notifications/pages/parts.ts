@@ -52,40 +52,9 @@ const familyIcons: Readonly<Record<Kind['family'], IconName>> = {
   browser: 'status-pages',
 };
 
-/** A letter on a ground of its own, by its hue, tells services of one family apart. */
-const tiles: ReadonlyMap<string, readonly [letter: string, hue: number]> = new Map([
-  ['slack', ['S', 330]],
-  ['teams', ['T', 280]],
-  ['pagerduty', ['P', 150]],
-  ['discord', ['D', 270]],
-  ['telegram', ['T', 235]],
-  ['twilio_sms', ['S', 20]],
-  ['google_chat', ['G', 155]],
-  ['mattermost', ['M', 255]],
-  ['matrix', ['M', 180]],
-  ['zulip', ['Z', 290]],
-  ['ntfy', ['n', 170]],
-  ['gotify', ['G', 225]],
-  ['pushover', ['P', 245]],
-  ['incident_io', ['i', 35]],
-  ['apprise', ['A', 200]],
-]);
-
-function tile(id: string): Html | undefined {
-  const [letter, hue] = tiles.get(id) ?? [];
-  return letter === undefined
-    ? undefined
-    : html`
-      <svg class="kind-tile" viewBox="0 0 20 20" aria-hidden="true">
-        <rect width="20" height="20" rx="5" fill="oklch(0.5 0.11 ${hue})"></rect>
-        <text x="10" y="14.5">${letter}</text>
-      </svg>
-    `;
-}
-
-/** Its name, with its tile, or the icon of its family. */
-export function kindMark({ id, family, name }: Kind): Html {
-  return html`${tile(id) ?? html`<span class="kind-tile">${icon(familyIcons[family])}</span>`} ${name}`;
+/** Its name, with the icon of its family. */
+export function kindMark({ family, name }: Kind): Html {
+  return html`<span class="kind-tile">${icon(familyIcons[family])}</span> ${name}`;
 }
 
 export function kindName(kinds: readonly Kind[], id: string): Part {

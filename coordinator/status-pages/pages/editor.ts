@@ -150,7 +150,7 @@ function settingsForm(editing: Editing, document: string): Html | null {
         </div>
       </div>
       ${previewFrame(document)}
-      <div class="actions editor-save">
+      <div class="actions form-foot editor-save">
         <p class="soft" role="status">${isChanged ? 'Unsaved changes' : 'Visitors see changes once you save.'}</p>
         ${isChanged && linkButton(`/status-pages/${page.id}`, 'Discard changes')}
         <button

@@ -6,6 +6,7 @@ import { around, localTimes } from './local-times.ts';
 import {
   type DayState,
   dayState,
+  monitorsOf,
   type PublicDay,
   type PublicPage,
   type PublicState,
@@ -58,7 +59,7 @@ export function pathOf({ root, language, page }: View, rest = ''): string {
 
 type BarState = Exclude<DayState, 'none'>;
 
-/** How tall a bar of each state is, out of 24: states differ even without colour. */
+/** How tall a bar of each state is, out of 24, here and in the style: states differ even without colour. */
 const heights: Readonly<Record<BarState, number>> = {
   down: 24,
   maintenance: 12,
@@ -69,15 +70,31 @@ const barStates: readonly BarState[] = ['up', 'down', 'maintenance', 'unknown'];
 
 type Run = { readonly state: BarState; readonly from: number; readonly count: number };
 
-export function bars(days: readonly PublicDay[], view: View): Html {
+/** A younger page has room for as many. */
+const leastDays = 30;
+
+/** The bars of all services begin where the first of them has data. */
+export function daysShown(page: PublicPage): number {
+  return Math.max(leastDays, ...monitorsOf(page).map(({ days }) => daysMeasured(days)));
+}
+
+/** From the first with data until today. */
+export function daysMeasured(days: readonly PublicDay[]): number {
+  const known = days.map(barState).findIndex((state) => state !== 'unknown');
+  return known === -1 ? 0 : days.length - known;
+}
+
+/** While it was paused, nothing was measured either. */
+function barState(day: PublicDay): BarState {
+  const state = dayState(day);
+  return state === 'none' ? 'unknown' : state;
+}
+
+export function bars(all: readonly PublicDay[], view: View): Html {
   const { words, formats } = view;
-  // While it was paused, nothing was measured either.
-  const states = days
-    .map(dayState)
-    .map((state): BarState => (state === 'none' ? 'unknown' : state));
-  const known = states.findIndex((state) => state !== 'unknown');
-  /** The days before its first data are not counted. */
-  const before = known === -1 ? days.length : known;
+  const days = all.slice(-daysShown(view.page));
+  const states = days.map(barState);
+  const measured = daysMeasured(days);
   /** `3 Oct – 20 Oct: up`, `21 Oct: outage, 12 minutes`. */
   const said = ({ state, from, count }: Run): string => {
     const of = days.slice(from, from + count);
@@ -90,10 +107,10 @@ export function bars(days: readonly PublicDay[], view: View): Html {
   return html`
     <svg
       class="bars"
-      viewBox="0 0 ${days.length} 24"
+      viewBox="0 0 ${days.length - 1 + wide} 24"
       preserveAspectRatio="none"
       role="img"
-      aria-label="${summary(states.slice(before), view)}"
+      aria-label="${summary(states.slice(states.length - measured), view)}"
     >
       ${runsOf(states).map(
         (run) =>
@@ -127,9 +144,12 @@ function runsOf(states: readonly BarState[]): readonly Run[] {
   return runs;
 }
 
-/** One shape, which the style cuts into bars. */
+/** How wide a bar is of its day. */
+const wide = 0.72;
+
+/** One line, which the style cuts into bars as wide as it is tall. */
 function shapeOf({ state, from, count }: Run): string {
-  return `M${from} ${24 - heights[state]}h${count}v${heights[state]}H${from}z`;
+  return `M${from} ${24 - heights[state] / 2}h${count - 1 + wide}`;
 }
 
 /** What the bars mean, once for all of them. */
@@ -142,8 +162,8 @@ export function legend({ words, page, formats }: View, first: number | undefined
           html`
             ${' '}
             <span class="key">
-              <svg class="key-bar" viewBox="0 0 6 24" aria-hidden="true">
-                <path class="f-${state}" d="${shapeOf({ state, from: 0, count: 6 })}" />
+              <svg class="key-bar" viewBox="0 0 ${wide} 24" preserveAspectRatio="none" aria-hidden="true">
+                <path class="f-${state}" d="${shapeOf({ state, from: 0, count: 1 })}" />
               </svg>
               ${words.legend[state]}
             </span>

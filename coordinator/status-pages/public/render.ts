@@ -6,6 +6,8 @@ import { witnessLine, witnessMap, world } from '../../web/witnesses.ts';
 import type { PageLanguage } from '../model.ts';
 import {
   bars,
+  daysMeasured,
+  daysShown,
   documentOf,
   framed,
   legend,
@@ -78,14 +80,15 @@ function seen(
   onMap = false,
 ): Html | false {
   const draw = onMap && !isPreview ? witnessMap : witnessLine;
+  // Who saw it first, and how much later the others, is for those who mend it.
+  const shown = witnesses.map((each) => ({ ...each, after_ms: null }));
   return (
     witnesses.length > 0 &&
     html`
       <div class="outage-seen">
-        ${draw(witnesses, {
+        ${draw(shown, {
           words: words.witnesses,
           placeOf: formats.continent,
-          laterOf: (ms) => (ms < 10_000 ? formats.milliseconds(ms) : formats.duration(ms)),
           symbolOf: (symbol) => stateShape(symbol === 'unknown' ? 'pending' : symbol),
         })}
       </div>
@@ -207,7 +210,7 @@ export function mainPage(view: View, style: string): string {
     'since' in verdict && troubles.length === 1 && (verdict.is !== 'down' || first?.title === null)
       ? first
       : undefined;
-  const since = monitorsOf(page)[0]?.days[0]?.from;
+  const since = monitorsOf(page)[0]?.days.at(-daysShown(page))?.from;
   return framed(view, style, {
     title: `${sentenceOf(verdict, view)} – ${page.title}`,
     main: html`
@@ -293,13 +296,22 @@ function service(monitor: PublicMonitor, view: View): Html {
       <div class="line">
         ${name}
         ${stateMark(monitor.state, words.states[monitor.state])}
-        <span class="percent">${percentText(view, monitor.percent[90])}</span>
+        <span class="percent">${overDays(monitor, view)}</span>
       </div>
       ${slowLine(monitor, view)}
       ${bars(monitor.days, view)}
     </li>
   `;
 }
+
+/** `99.91 % · 90 days`, or as many as it has been measured. */
+function overDays({ percent, days }: PublicMonitor, view: View): Html | null {
+  return percent[90] === null
+    ? null
+    : html`${percentText(view, percent[90])} · ${view.formats.duration(daysMeasured(days) * dayMs)}`;
+}
+
+const dayMs = 86_400_000;
 
 function percentText({ formats }: View, value: number | null): string {
   return value === null ? '–' : formats.percent(value);
@@ -436,7 +448,7 @@ export function servicePage(view: View, style: string, id: string): string | und
           })}
         </dl>
       </section>
-      ${legend(view, monitor.days[0]?.from)}
+      ${legend(view, monitor.days.at(-daysShown(page))?.from)}
       ${own.map((each) => incidentBlock(each, view, 2))}
       <section class="card">
         ${

@@ -3,13 +3,7 @@ import { type Interval, length, subtract, union } from '../../../shared/base/tim
 import type { Witness } from '../../../shared/checks/result.ts';
 import { type Stretch, windowOf } from '../../core/uptime.ts';
 import { instantsIn, localOf } from '../../maintenance/zones.ts';
-import {
-  type MonitorHistory,
-  minUptimeMs,
-  statusOf,
-  stretchesOf,
-  uptimeOf,
-} from '../../monitors/status.ts';
+import { type MonitorHistory, percentShown, statusOf, stretchesOf } from '../../monitors/status.ts';
 import type { Impact, PageLook, UpdateKind } from '../model.ts';
 
 /**
@@ -306,11 +300,7 @@ export function publicRows({
     return worstOf(own.map(({ impact }) => impact)) ?? measured;
   };
   const monitor = (id: string, { name, under }: Named, history: MonitorHistory): PublicMonitor => {
-    // As in the app: a percentage of less than an hour says nothing.
-    const percent = (days: number): number | null =>
-      now - history.created_at < minUptimeMs
-        ? null
-        : uptimeOf(history, windowOf(days, now)).percent;
+    const percent = (days: number) => percentShown(history, windowOf(days, now));
     const shown = state(history);
     return {
       kind: 'monitor',

@@ -29,7 +29,7 @@ export const german: Words = {
     paused: 'Pausiert',
     pending: 'Noch keine Daten',
   },
-  witnesses: { fail: 'ausgefallen', agrees: 'bestätigt', ok: 'läuft', unknown: 'kein Ergebnis' },
+  witnesses: { fail: 'ausgefallen', ok: 'läuft', unknown: 'kein Ergebnis' },
   slow: 'Langsame Antworten',
   dayCounts: {
     down: (count) => `ein Ausfall an ${onDays(count)}`,

@@ -28,7 +28,7 @@ export const english: Words = {
     paused: 'Paused',
     pending: 'No data yet',
   },
-  witnesses: { fail: 'down', agrees: 'agrees', ok: 'up', unknown: 'no result' },
+  witnesses: { fail: 'down', ok: 'up', unknown: 'no result' },
   slow: 'Slow responses',
   dayCounts: {
     down: (count) => `an outage on ${days(count)}`,

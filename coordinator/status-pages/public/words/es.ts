@@ -31,7 +31,6 @@ export const spanish: Words = {
   },
   witnesses: {
     fail: 'sin servicio',
-    agrees: 'lo confirma',
     ok: 'en servicio',
     unknown: 'sin resultado',
   },

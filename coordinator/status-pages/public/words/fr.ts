@@ -29,7 +29,7 @@ export const french: Words = {
     paused: 'En pause',
     pending: 'Pas encore de données',
   },
-  witnesses: { fail: 'en panne', agrees: 'confirme', ok: 'en service', unknown: 'aucun résultat' },
+  witnesses: { fail: 'en panne', ok: 'en service', unknown: 'aucun résultat' },
   slow: 'Réponses lentes',
   dayCounts: {
     down: (count) => `une panne sur ${days(count)}`,

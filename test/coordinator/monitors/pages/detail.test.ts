@@ -319,7 +319,7 @@ describe('acts', () => {
         for (const as of [web.house.member, web.house.admin, web.house.owner])
           expect([path, (await web.get(path, { as })).status]).toEqual([path, 200]);
         const viewer = await web.get(path, { as: 'viewer' });
-        expect([path, viewer.status, viewer.text.includes('You cannot do this')]).toEqual([
+        expect([path, viewer.status, viewer.text.includes('Not allowed for your role')]).toEqual([
           path,
           403,
           true,
