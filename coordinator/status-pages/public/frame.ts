@@ -145,7 +145,7 @@ function runsOf(states: readonly BarState[]): readonly Run[] {
 }
 
 /** How wide a bar is of its day. */
-const wide = 0.72;
+const wide = 0.75;
 
 /** One line, which the style cuts into bars as wide as it is tall. */
 function shapeOf({ state, from, count }: Run): string {

@@ -118,9 +118,20 @@ describe('the dashboard', () => {
     expect((await list({}, own.viewer)).causes).toEqual([]);
   });
 
-  test('has no uptime of a monitor younger than an hour', async () => {
+  test('has no uptime while less than an hour was measured, however old the monitor is', async () => {
     const [newcomer] = (await list({ q: 'Newcomer' })).items;
     expect(newcomer).toMatchObject({ name: 'Newcomer', percent: null });
+    const own = await createTestOrganisation(bench.sql);
+    const { id } = await bench.call(createMonitor, own.owner, { type: 'heartbeat', name: 'Old' });
+    await bench.sql`update monitors set created_at = now() - interval '40 days' where id = ${id}`;
+    const fails = async (minutes: number) => {
+      await bench.sql`delete from incidents where monitor_id = ${id}`;
+      const began = new Date(bench.now - minutes * 60_000);
+      await bench.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at)
+        values (${newId()}, ${own.organisation}, ${id}, ${began}, ${began})`;
+      return (await list({}, own.viewer)).items[0]?.percent;
+    };
+    expect([await fails(4), await fails(61)]).toEqual([null, 0]);
   });
 
   test('shows monitors by group and name, those without a group at the end, or trouble first', async () => {

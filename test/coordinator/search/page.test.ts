@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createChannel } from '../../../shared/api/channels.ts';
 import { createMonitor, updateMonitor } from '../../../shared/api/monitors.ts';
 import { rawInput } from '../../../shared/api/operation.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { openTab, phone } from '../../support/browser.ts';
 import { describeInBrowser } from '../../support/in-browser.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
@@ -44,10 +45,23 @@ const found = async (q: string, as: Person = web.house.owner, cookie = ''): Prom
   const { text } = await web.get(`/search?q=${encodeURIComponent(q)}`, {
     cookie: [await web.cookieOf(as), cookie].join('; '),
   });
-  return [...text.matchAll(/class="found-name">([^<]*)</g)].map(([, name = '']) => name);
+  return [...text.matchAll(/class="found-name">(.*?)<\/span>/g)].map(([, name = '']) =>
+    name.replaceAll(/<\/?b>/g, ''),
+  );
 };
 
 describe('the search', () => {
+  test('says how a monitor is and when an incident was, with what was searched for in bold', async () => {
+    const id = newId();
+    await web.sql`insert into incidents (id, organisation_id, monitor_id, started_at, resolved_at)
+      values (${id}, ${web.house.organisation}, ${shop}, '2026-03-02T10:00:00Z', '2026-03-02T10:05:00Z')`;
+    const text = await web.text('/search?q=sho', 'owner');
+    await web.sql`delete from incidents where id = ${id}`;
+    expect(text).toContain('<span class="found-name"><b>Sho</b>p</span>');
+    expect(text).toMatch(/Pending<\/span> · https:\/\/<b>sho<\/b>p\.example/);
+    expect(text).toMatch(/Resolved<\/span> · <time[^>]*>2 Mar 2026/);
+  });
+
   test('pauses active ones, resumes paused ones, and asks for a name where none is typed', async () => {
     expect(await found('pause shop')).toEqual(['Pause Shop']);
     expect(await found('resume cart')).toEqual(['Resume Cart']);

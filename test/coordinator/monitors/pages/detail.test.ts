@@ -87,6 +87,23 @@ describe('detail', () => {
     expect(row?.config.continents).not.toContain('Asia');
   });
 
+  test('the dashboard says what fails inside alone', async () => {
+    const id = await monitor({ name: 'Wiki' });
+    const office = newId();
+    const { organisation } = web.house;
+    await web.sql`insert into places (id, organisation_id, name, continent)
+      values (${office}, ${organisation}, 'Office', 'Africa')`;
+    await web.sql`insert into probes (id, organisation_id, place_id, name, continent)
+      values (${newId()}, ${organisation}, ${office}, 'Office', 'Africa')`;
+    await web.sql`update monitors set places = ${['Europe', 'Asia', office]}::text[] where id = ${id}`;
+    for (const continent of ['Europe', 'Asia']) await result(id, continent, 1, 60);
+    await result(id, 'Africa', 1, 60, 'fail');
+    const rows = await web.text('/?q=wiki', 'viewer');
+    expect(rows).toContain('Down inside only (Office): check that network');
+    await result(id, 'Africa', 0, 60);
+    expect(await web.text('/?q=wiki', 'viewer')).not.toContain('Down inside only');
+  });
+
   describe('the page of a monitor', () => {
     test('says how it is and for how long, with its response by continent as a picture and as a table', async () => {
       const id = await monitor();

@@ -198,17 +198,17 @@ describe('pages', () => {
         'aria-label="The last 90 days: an outage on 1 day, maintenance on 2 days, no data on 1 day, up on 86 days"',
       );
       expect(text).toContain(
-        '<path class="f-down" d="M3 0h1v24H3z"><title>27 Aug: outage, 1 minute</title></path>',
+        '<path class="f-down" d="M3 12h0.75"><title>27 Aug: outage, 1 minute</title></path>',
       );
       expect(text).toContain(
-        '<path class="f-unknown" d="M6 22h1v2H6z"><title>30 Aug: no data</title></path>',
+        '<path class="f-unknown" d="M6 23h0.75"><title>30 Aug: no data</title></path>',
       );
       expect(text).toMatch(
         /One bar per day:.*up<\/span>.*outage<\/span>.*maintenance<\/span>.*no data<\/span>/,
       );
     });
 
-    test('draws a line instead of bars before the first day with data', () => {
+    test('draws a line instead of bars before the first day with data, of a month at least', () => {
       const days = Array.from({ length: 90 }, (_, at) => {
         const begun = dayUp(pageNow - (90 - at) * day);
         return at < 88 ? { ...begun, up: 0 } : begun;
@@ -223,8 +223,8 @@ describe('pages', () => {
       const young = barsOf(days);
       expect(young).toContain('aria-label="The last 2 days: up on 2 days"');
       expect([...young.matchAll(/ d="([^"]*)"/g)].map(([, d]) => d)).toEqual([
-        'M0 22h88v2H0z',
-        'M88 6h2v18H88z',
+        'M0 23h27.75',
+        'M28 15h1.75',
       ]);
       const unseen = barsOf(days.slice(0, 88));
       expect(unseen).toContain('aria-label="no data"');
