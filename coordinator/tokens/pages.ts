@@ -120,7 +120,7 @@ function usedOf({ last_used_at }: Token, { times }: MembersRequest): Part {
 
 function endOf({ expires_at, over }: Token, { times }: MembersRequest): Part {
   return expires_at === null
-    ? 'Never'
+    ? html`<span class="usual">Never</span>`
     : over
       ? html`<span>Expired ${times.moment(expires_at)}</span>`
       : times.moment(expires_at);

@@ -5,8 +5,8 @@ import { capital, countInWords, restOf, sentenceOf } from '../../../shared/base/
 import { isKind } from '../../../shared/checks/kinds.ts';
 import { firstSteps } from '../../organisations/pages/parts.ts';
 import {
-  byContinent,
   chips,
+  continentOrder,
   countText,
   heading,
   linkButton,
@@ -127,18 +127,16 @@ function headline(shown: Dashboard, view: View): string {
     return isPart(view)
       ? [sentenceOf(overall(shown), 'Everything shown'), ...othersInWords(others)].join('. ')
       : sentenceOf(overall(shown));
-  const rest =
-    status === 'verifying'
-      ? { down: counts.down + others.down, verifying: others.verifying }
-      : troubleOf(shown, view);
-  return [ofStatus(shown, view), ...othersInWords(rest)].join('. ');
+  const isOfWarnings = warning !== null || status === null;
+  const count = isOfWarnings ? counts.warned : counts[status];
+  const who = `${count === 0 ? 'None' : capital(countInWords(count))} of ${monitorsIn(counts.all)}`;
+  return isOfWarnings
+    ? `${who} ${count > 1 ? 'have' : 'has'} warnings`
+    : `${who} ${count > 1 ? 'are' : 'is'} ${statusWords[status]}`;
 }
 
-function ofStatus({ counts }: Dashboard, { status, warning }: View): string {
-  const count = warning !== null || status === null ? counts.warned : counts[status];
-  const who = count === 0 ? 'No monitor' : monitorsInWords(count);
-  if (warning !== null || status === null) return `${who} ${count > 1 ? 'have' : 'has'} warnings`;
-  return `${who} ${count > 1 ? 'are' : 'is'} ${statusWords[status]}`;
+function monitorsIn(count: number): string {
+  return count === 1 ? 'one monitor' : `${countText(count)} monitors`;
 }
 
 /** What fails and is not in the list. */
@@ -262,6 +260,12 @@ function causeRow(
   `;
 }
 
+/** In every row each place is where it is in the others; private ones come last. */
+function rankOf({ place }: Dashboard['failing'][number]['witnesses'][number]): number {
+  const at = continentOrder.indexOf(place);
+  return at === -1 ? continentOrder.length : at;
+}
+
 /** `Checkout · down 4 min`, below why, and beside it who saw it. */
 function failingRow(
   { id, name, status, since, owner, incident, cause, witnesses }: Dashboard['failing'][number],
@@ -288,7 +292,7 @@ function failingRow(
         </p>
         <p>${joined(about, html`<span>·</span>`)}</p>
       </div>
-      ${witnessLine(witnesses.toSorted((a, b) => byContinent({ continent: a.place }, { continent: b.place })))}
+      ${witnessLine(witnesses.toSorted((a, b) => rankOf(a) - rankOf(b)))}
       ${
         incident !== null &&
         status === 'down' &&

@@ -163,7 +163,7 @@ function rowOf(channel: Channel, { items: kinds, mail }: Kinds, { times }: Membe
     `,
     Monitors: capital(coversText(channel)),
     Notify: [capital(delayText(delay_s)), hours !== null && ', in active hours'],
-    Owner: owner ?? 'Team',
+    Owner: owner ?? html`<span class="usual">Team</span>`,
     'Last delivered': number(
       last_delivered_at === null
         ? '–'
