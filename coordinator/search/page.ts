@@ -290,7 +290,7 @@ function itemLink({ kind, id, name, detail, status }: Item, times: Times, q: str
 
 /** What was searched for, in bold. */
 function marked(text: string, q: string): readonly Part[] {
-  const words = wordsOf(q).map((word) => word.replaceAll(/[^\p{L}\p{N}]/gu, '\\$&'));
+  const words = wordsOf(q).map((word) => word.replaceAll(/[$()*+.?[\\\]^{|}]/g, '\\$&'));
   return words.length === 0
     ? [text]
     : text

@@ -187,12 +187,7 @@ function noteForm({ incident, request, state = freshForm(noForm) }: Open): Html 
 
 function effectOf({ effect, open }: Incident): Html {
   const { days, window_s, down_seconds, percent, percent_without } = effect;
-  // What it takes from the percentage says of how much time that is.
-  const measured_s =
-    down_seconds === 0
-      ? window_s
-      : (down_seconds * 100) / Math.max(Number.MIN_VALUE, (percent_without ?? 0) - (percent ?? 0));
-  const isLong = percentOfEnough(percent, measured_s * 1_000) !== null;
+  const isLong = percentOfEnough(percent, measuredOf(effect) * 1_000) !== null;
   const uptime = html`Uptime of ${daysText(days, window_s * 1_000)}:`;
   if (down_seconds === 0)
     return html`
@@ -207,6 +202,13 @@ function effectOf({ effect, open }: Incident): Html {
       downtime.${isLong && html` ${uptime} <b>${percentFigure(percent)}</b>${percent_without !== null && html` (${percentFigure(percent_without)} without this incident)`}.`}
     </p>
   `;
+}
+
+/** What it took from the percentage says of how many seconds that is; no more than there were. */
+function measuredOf({ window_s, down_seconds, percent, percent_without }: Incident['effect']) {
+  if (down_seconds === 0) return window_s;
+  if (percent_without === null) return down_seconds;
+  return Math.min(window_s, (down_seconds * 100) / (percent_without - (percent ?? 0)));
 }
 
 function shareOf({ incident, link, request }: Open): Html | null {

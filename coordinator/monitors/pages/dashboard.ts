@@ -196,11 +196,7 @@ function failingPart(shown: Dashboard, view: View, request: MembersRequest): Htm
   return html`
     <section class="table-card failing" id="failing">
       <p class="${count > 0 ? 'unseen' : 'row tight failing-head'}" role="status">
-        ${
-          count > 0
-            ? `${countText(counts.down)} down, ${countText(counts.verifying)} being verified`
-            : notShown(shown, view)
-        }
+        ${count > 0 ? troubleWords(counts) : notShown(shown, view)}
       </p>
       ${
         failing.length + folded > 0 &&
@@ -225,13 +221,17 @@ function failingPart(shown: Dashboard, view: View, request: MembersRequest): Htm
   `;
 }
 
+function troubleWords({ down, verifying }: Dashboard['others']): string {
+  return `${countText(down)} down, ${countText(verifying)} being verified`;
+}
+
 /** Where nothing that is shown fails. */
 function notShown(shown: Dashboard, view: View): Html {
   const trouble = troubleOf(shown, view);
   const count = trouble.down + trouble.verifying;
   if (count === 0) return stateMark('up', shown.counts.up > 0 ? 'All up' : 'Nothing is down');
   const mark = isAside(view)
-    ? stateMark(trouble.down > 0 ? 'down' : 'verifying', othersInWords(trouble).join('. '))
+    ? stateMark(trouble.down > 0 ? 'down' : 'verifying', troubleWords(trouble))
     : stateMark('up', 'All shown are up');
   return html`
     ${mark}

@@ -577,7 +577,7 @@ function actions({ kind, monitor }: EditedMonitor, { faults, objections }: FormS
         kind !== 'heartbeat' &&
         html`
           <button class="button" name="act" value="try" data-stays>
-            ${icon('globe')}Test<span> from every continent</span>
+            ${icon('globe')}<span>Test <span>from every continent</span></span>
           </button>
         `
       }

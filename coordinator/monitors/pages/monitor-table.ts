@@ -179,7 +179,7 @@ function bodies(shown: Shown): Part {
       <tbody id="rows-${id ?? 'none'}" data-keep-order>
         <tr class="group-row" id="group-${id ?? 'none'}">
           <th scope="colgroup" colspan="${columns.length + (mayChange ? 3 : 2)}">
-            ${groupFold(group, rows, dashboard)}
+            ${groupFold(group, rows, id === null || dashboard.items.length <= longList)}
           </th>
         </tr>
         ${[...failing, ...rows.filter((row) => !isFailing(row))].map((row) => rowOf(row, shown))}
@@ -199,10 +199,10 @@ const longList = 20;
 function groupFold(
   { name, status, monitors, failing }: Omit<Dashboard['groups'][number], 'id'>,
   rows: readonly Row[],
-  { items }: Dashboard,
+  isAlwaysOpen: boolean,
 ): Html {
   const isWell = status === 'up' && rows.every((row) => warningsOf(row).length === 0);
-  const isOpen = !isWell || items.length <= longList;
+  const isOpen = !isWell || isAlwaysOpen;
   return html`
     <details class="group"${isOpen && html` open`}>
       <summary>

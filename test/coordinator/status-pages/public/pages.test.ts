@@ -119,10 +119,10 @@ describe('pages', () => {
       expect(seen[2]).toContain('Depuis 12:54 UTC+1, soit 1 heure et 14 minutes.');
       expect(seen[3]).toContain('Desde 12:54 CET, hace 1 hora y 14 minutos.');
       expect(seen.map((text) => /<span class="percent">([^<]*)</.exec(text)?.[1])).toEqual([
-        '12.5%',
-        '12,5 %',
-        '12,5 %',
-        '12,5 %',
+        '12.5% · 90 days',
+        '12,5 % · 90 Tage',
+        '12,5 % · 90 jours',
+        '12,5 % · 90 días',
       ]);
     });
 

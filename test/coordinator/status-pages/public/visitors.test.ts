@@ -223,7 +223,7 @@ describe('visitors', () => {
       await publish(id, monitor, 'Young');
       const [service] = JSON.parse(await web.text('/status/young.json')).services;
       expect(service.uptime).toEqual({ days_7: null, days_30: null, days_90: null });
-      expect(await web.text('/status/young')).toContain('<span class="percent">–</span>');
+      expect(await web.text('/status/young')).toContain('<span class="percent"></span>');
     });
 
     test('has the same uptime of ninety days as the status operation', async () => {
