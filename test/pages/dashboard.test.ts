@@ -145,7 +145,9 @@ describeInBrowser('the dashboard', (browser) => {
       expect.stringMatching(
         /^Checkout down \d+ min Status 503, expected 2xx Europe down \+0 ms N\. America agrees \+263 ms Asia up/,
       ),
-      expect.stringMatching(/^Search API verifying \d+ (?:s|min) Status 503, expected 2xx Asia down/),
+      expect.stringMatching(
+        /^Search API verifying \d+ (?:s|min) Status 503, expected 2xx Asia down/,
+      ),
     ]);
     const field = tab.page.getByLabel('Search by name, address, group or tag');
     await field.pressSequentially('half a wo');
