@@ -358,7 +358,7 @@ export type DashboardRow = ListedRow & {
 type Placed = { readonly places: readonly Place[] | null };
 
 /** A line of fewer hours shows nothing. */
-const leastHours = 3;
+const leastHours = 6;
 const sparkChecks = 40;
 /** Of a monitor that was paused for long, there is nothing to draw. */
 const sparkMs = 7 * 24 * 3_600_000;

@@ -161,13 +161,14 @@ function markOf(outcome: string, x: number, y: number): string {
  * About pixels; horizontally one per value. A page has fifty of these, and repeated whole numbers
  * compress well.
  */
-const [sparkHeight, margin] = [12, 1];
+const [sparkHeight, margin] = [8, 1];
 
 /**
  * Response times as one line, oldest first; it breaks where there is none. It shows a shape, not a
  * size: as tall as they differ, and even ones in the middle, because a tenth at least is that tall.
  */
-export function spark(values: readonly (number | null)[], words: string): Html | null {
+export function spark(all: readonly (number | null)[], words: string): Html | null {
+  const values = inThrees(all);
   const present = values.filter((value) => value !== null);
   if (present.length < 2) return null;
   const [least, most] = [Math.min(...present), Math.max(...present)];
@@ -200,6 +201,17 @@ export function spark(values: readonly (number | null)[], words: string): Html |
       <path d="${path}"></path>
     </svg>
   `;
+}
+
+/** Three values as one: a third of the points weighs a third, and shows as much. */
+function inThrees(values: readonly (number | null)[]): readonly (number | null)[] {
+  return values.flatMap((_, at) => {
+    if (at % 3 > 0) return [];
+    const three = values.slice(at, at + 3).filter((value) => value !== null);
+    return [
+      three.length === 0 ? null : three.reduce((sum, value) => sum + value, 0) / three.length,
+    ];
+  });
 }
 
 /** A state, or `none` for a time before there was anything. */
