@@ -13,7 +13,7 @@ import { timesIn } from '../web/times.ts';
 import { dueReportMails, type Every, takeReportMail } from './mail-queries.ts';
 import { mailedBy } from './period.ts';
 import { reportOf } from './sheet.ts';
-import { countingWords, keptWords, lengthWords, sentenceOf } from './words.ts';
+import { countingWords, keptWords, lengthWords, percentOf, sentenceOf } from './words.ts';
 
 type Told = Omit<About<'report'>, 'mail'>;
 
@@ -126,7 +126,7 @@ function tellingOf(report: Awaited<ReturnType<typeof reportOf>>, now: number) {
     },
   ].filter(({ rows }) => rows.length > 0);
   const figures = [
-    { label: 'Uptime', value: percentText(total.percent) },
+    { label: 'Uptime', value: percentText(percentOf(total)) },
     ...(kept === null ? [] : [{ label: `Promised ${promised} %`, value: kept }]),
     { label: 'Down', value: lengthWords(total.counted_down_seconds) },
     { label: 'Incidents', value: String(total.incidents) },

@@ -41,7 +41,14 @@ import { acts, number, table } from '../web/tables.ts';
 import { type Times, timesIn } from '../web/times.ts';
 import { leaveReportMail, showReportMail, showSharedReport } from './contract.ts';
 import { periodOn } from './period.ts';
-import { countingWords, keptWords, lengthWords, periodWords, sentenceOf } from './words.ts';
+import {
+  countingWords,
+  keptWords,
+  lengthWords,
+  percentOf,
+  periodWords,
+  sentenceOf,
+} from './words.ts';
 
 type Report = OutputOf<typeof getUptimeReport>;
 type Asked = Readonly<Record<string, string>>;
@@ -361,7 +368,7 @@ function sheet(report: Report, times: Times, isLinked = true): Html {
   const bad = worst.flatMap((id) => monitors.filter(({ monitor }) => monitor === id));
   return html`
     <dl class="figures">
-      ${figure('Uptime', percentFigure(total.percent))}
+      ${figure('Uptime', percentFigure(percentOf(total)))}
       ${promised !== null && figure(`Promised: ${promised} %`, keptMark(total))}
       ${figure('Down', lengthWords(total.counted_down_seconds))}
       ${figure('Incidents', total.incidents)}
@@ -384,7 +391,10 @@ function sheet(report: Report, times: Times, isLinked = true): Html {
                 Monitor: link(`/incidents/${incident}`, name),
                 Cause: cause ?? 'Cause unknown',
                 Began: times.whole(started_at),
-                Ended: resolved_at === null ? 'ongoing' : times.whole(resolved_at),
+                Ended:
+                  resolved_at === null
+                    ? html`<span class="usual">ongoing</span>`
+                    : times.whole(resolved_at),
                 Counted: number(lengthWords(down_seconds)),
               })),
               'Incidents, newest first',
@@ -401,15 +411,19 @@ function keptMark(total: Report['total']): Part {
   return words === null ? '–' : stateMark(total.kept === true ? 'up' : 'down', words);
 }
 
+function lengthOf(seconds: number) {
+  return number(seconds === 0 ? '–' : lengthWords(seconds));
+}
+
 function cellsOf(line: Report['total'], promised: number | null, isTimed: boolean) {
-  const { percent, counted_down_seconds, maintenance_seconds, unknown_seconds } = line;
+  const { counted_down_seconds, maintenance_seconds, unknown_seconds } = line;
   return {
-    Uptime: number(percentFigure(percent)),
+    Uptime: number(percentFigure(percentOf(line))),
     ...(promised === null ? {} : { Promise: keptMark(line) }),
-    Down: number(lengthWords(counted_down_seconds)),
+    Down: lengthOf(counted_down_seconds),
     Incidents: number(line.incidents),
-    Maintenance: number(lengthWords(maintenance_seconds)),
-    Unknown: number(lengthWords(unknown_seconds)),
+    Maintenance: lengthOf(maintenance_seconds),
+    Unknown: lengthOf(unknown_seconds),
     ...(isTimed && {
       'p50 / p95 / p99': number(
         line.response === null

@@ -1,6 +1,7 @@
 import type { OutputOf } from '../../shared/api/operation.ts';
 import type { getUptimeReport } from '../../shared/api/reports.ts';
 import { durationText } from '../../shared/base/time.ts';
+import { percentOfEnough } from '../monitors/status.ts';
 import { percentText } from '../web/elements.ts';
 import type { Times } from '../web/times.ts';
 
@@ -31,7 +32,17 @@ export function sentenceOf({ title, period, from, to, total }: Headed, times: Ti
     period === null
       ? `${times.text(from, 'day')} to ${times.text(new Date(to).getTime() - 1, 'day')}`
       : periodWords(period);
-  return `${title}, ${when}: ${total.percent === null ? 'no uptime measured' : `${percentText(total.percent)} up`}`;
+  const percent = percentOf(total);
+  return `${title}, ${when}: ${percent === null ? 'no uptime measured' : `${percentText(percent)} up`}`;
+}
+
+/** Null where too little was measured to say it. */
+export function percentOf({
+  percent,
+  counted_up_seconds,
+  counted_down_seconds,
+}: Report['total']): number | null {
+  return percentOfEnough(percent, (counted_up_seconds + counted_down_seconds) * 1_000);
 }
 
 export function countingWords({
