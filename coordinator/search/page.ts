@@ -295,7 +295,7 @@ function marked(text: string, q: string): readonly Part[] {
     ? [text]
     : text
         .split(new RegExp(`(${words.join('|')})`, 'giu'))
-        .map((part, at) => (at % 2 === 1 ? html`<b>${part}</b>` : part));
+        .map((part, at) => (at % 2 === 1 ? html`<mark>${part}</mark>` : part));
 }
 
 /** Where one monitor is meant, what can be done to it follows. */

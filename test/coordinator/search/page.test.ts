@@ -46,7 +46,7 @@ const found = async (q: string, as: Person = web.house.owner, cookie = ''): Prom
     cookie: [await web.cookieOf(as), cookie].join('; '),
   });
   return [...text.matchAll(/class="found-name">(.*?)<\/span>/g)].map(([, name = '']) =>
-    name.replaceAll(/<\/?b>/g, ''),
+    name.replaceAll(/<\/?mark>/g, ''),
   );
 };
 
@@ -57,8 +57,8 @@ describe('the search', () => {
       values (${id}, ${web.house.organisation}, ${shop}, '2026-03-02T10:00:00Z', '2026-03-02T10:05:00Z')`;
     const text = await web.text('/search?q=sho', 'owner');
     await web.sql`delete from incidents where id = ${id}`;
-    expect(text).toContain('<span class="found-name"><b>Sho</b>p</span>');
-    expect(text).toMatch(/Pending<\/span> · https:\/\/<b>sho<\/b>p\.example/);
+    expect(text).toContain('<span class="found-name"><mark>Sho</mark>p</span>');
+    expect(text).toMatch(/Pending<\/span> · https:\/\/<mark>sho<\/mark>p\.example/);
     expect(text).toMatch(/Resolved<\/span> · <time[^>]*>2 Mar 2026/);
   });
 
