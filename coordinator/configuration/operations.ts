@@ -16,6 +16,7 @@ import {
 } from '../gate/context.ts';
 import { PutOut, putGroups } from '../groups/contract.ts';
 import { putMonitors } from '../monitors/contract.ts';
+import { tagsFrom } from '../monitors/model.ts';
 import { wantsWarnings } from '../notifications/kinds/index.ts';
 import * as frame from '../web/contract.ts';
 import {
@@ -34,6 +35,7 @@ import {
   groupItem,
   maintenanceSteps,
   monitorItem,
+  objectiveSteps,
   type Resolve,
   rawOf,
   removalOf,
@@ -43,7 +45,7 @@ import {
 } from './steps.ts';
 
 /**
- * Applying a file: groups, monitors, channels, maintenance and status pages one after the other, each
+ * Applying a file: groups, monitors, channels, maintenance, objectives and status pages one after the other, each
  * by the operations that everybody calls, in one transaction. A plan does the same and undoes it, so
  * it can never say anything else than what applying does. When an object is refused, the others are
  * still judged, and nothing is left.
@@ -216,6 +218,7 @@ function referencesIn(input: Input): readonly string[] {
   for (const kind of fileKinds)
     for (const object of Object.values(input[kind])) {
       add(object.group);
+      add(object.monitor);
       const lists = [
         object.monitors,
         object.groups,
@@ -237,6 +240,7 @@ const unknownCodes = {
   monitors: 'monitor_not_found',
   channels: 'channel_not_found',
   maintenance: 'maintenance_window_not_found',
+  objectives: 'objective_not_found',
   status_pages: 'status_page_not_found',
 } as const satisfies Record<FileKind, unknown>;
 
@@ -283,6 +287,11 @@ async function makeOne(work: Work, kind: SingleKind, key: string, raw: Raw): Pro
       throw new Refusal('type_differs', {
         kind: `this channel is of kind ${present.type}, which never changes.`,
       });
+    if (present && kind === 'objectives' && present.type !== objectiveTypeOf(steps))
+      throw new Refusal(
+        'type_differs',
+        'what an objective is of never changes: give it another key, and the old one ends by `prune`.',
+      );
     const done = present
       ? await takeSteps(work, steps.update, present.id)
       : await takeSteps(work, steps.create, null);
@@ -292,6 +301,14 @@ async function makeOne(work: Work, kind: SingleKind, key: string, raw: Raw): Pro
   } catch (error) {
     conclude(work, refused(kind, key, present?.id ?? null, refusalIn(error)));
   }
+}
+
+/** As queries read it of one that exists. */
+function objectiveTypeOf({ create: [step] }: Steps): string {
+  const { monitor, group, tag, latency_ms } = step?.body ?? {};
+  return [monitor, group, tagsFrom(tag == null ? [] : [String(tag)])[0], latency_ms]
+    .map((part) => part ?? '-')
+    .join('/');
 }
 
 function conclude({ outcomes, refused: all }: Work, outcome: Outcome): void {
@@ -314,6 +331,8 @@ function stepsOf(work: Work, kind: SingleKind, key: string, raw: Raw): Steps {
       return channelSteps(key, read(fileObjects.channels, raw), resolve, wantsWarnings);
     case 'maintenance':
       return maintenanceSteps(key, read(fileObjects.maintenance, raw), raw, resolve);
+    case 'objectives':
+      return objectiveSteps(key, read(fileObjects.objectives, raw), resolve);
     case 'status_pages':
       return statusPageSteps(key, read(fileObjects.status_pages, raw), resolve);
   }

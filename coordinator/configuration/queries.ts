@@ -26,6 +26,8 @@ export function managedBy(sql: Queryable, organisation: string, file: string): P
       when 'maintenance' then exists (select from maintenance_windows t
         where t.id = f.object_id and t.organisation_id = f.organisation_id
           and t.deleted_at is null)
+      when 'objectives' then exists (select from objectives t
+        where t.id = f.object_id and t.organisation_id = f.organisation_id)
       else exists (select from status_pages t
         where t.id = f.object_id and t.organisation_id = f.organisation_id) end
     order by f.kind, f.key`;
@@ -65,6 +67,10 @@ function things(sql: Queryable, organisation: string) {
     where organisation_id = ${organisation} and deleted_at is null and user_id is null
   union all select 'maintenance', id, coalesce(name, ''), null, null from maintenance_windows
     where organisation_id = ${organisation} and deleted_at is null
+  -- What never changes of one: what it is of.
+  union all select 'objectives', id, name, null, concat_ws('/', coalesce(monitor_id::text, '-'),
+      coalesce(group_id::text, '-'), coalesce(tag, '-'), coalesce(latency_ms::text, '-'))
+    from objectives where organisation_id = ${organisation}
   union all select 'status_pages', id, name, null, null from status_pages
     where organisation_id = ${organisation}`;
 }

@@ -3,6 +3,7 @@ import type { FileKind, FileObject } from '../../shared/api/files.ts';
 import * as groups from '../../shared/api/groups.ts';
 import * as maintenance from '../../shared/api/maintenance.ts';
 import * as monitors from '../../shared/api/monitors.ts';
+import * as objectives from '../../shared/api/objectives.ts';
 import type { Operation, RawInput } from '../../shared/api/operation.ts';
 import * as statusPages from '../../shared/api/status-pages.ts';
 
@@ -103,6 +104,25 @@ export function maintenanceSteps(
   };
 }
 
+/** What it is of never changes. */
+export function objectiveSteps(
+  key: string,
+  { id: _, ...given }: FileObject<'objectives'>,
+  resolve: Resolve,
+): Steps {
+  const body = {
+    ...given,
+    name: given.name ?? key,
+    monitor: given.monitor === null ? null : resolve('monitors', given.monitor).id,
+    group: given.group === null ? null : resolve('groups', given.group).id,
+  };
+  const { name, target, period } = body;
+  return {
+    create: [{ operation: objectives.createObjective, body }],
+    update: [{ operation: objectives.updateObjective, body: { name, target, period } }],
+  };
+}
+
 export function statusPageSteps(
   key: string,
   given: FileObject<'status_pages'>,
@@ -137,6 +157,7 @@ const removals: Readonly<Record<FileKind, Operation>> = {
   monitors: monitors.deleteMonitor,
   channels: channels.deleteChannel,
   maintenance: maintenance.deleteMaintenanceWindow,
+  objectives: objectives.deleteObjective,
   status_pages: statusPages.deleteStatusPage,
 };
 

@@ -86,6 +86,7 @@ function byKind(
     monitors: of('monitors'),
     channels: of('channels'),
     maintenance: of('maintenance'),
+    objectives: of('objectives'),
     status_pages: of('status_pages'),
   };
 }

@@ -41,6 +41,7 @@ const kindNames: Readonly<Record<FileKind, string>> = {
   monitors: 'monitors',
   channels: 'channels',
   maintenance: 'maintenance windows',
+  objectives: 'objectives',
   status_pages: 'status pages',
 };
 

@@ -236,6 +236,7 @@ const kindNames: Readonly<Record<string, readonly [one: string, many: string]>> 
   monitors: ['monitor', 'monitors'],
   channels: ['channel', 'channels'],
   maintenance: ['maintenance window', 'maintenance windows'],
+  objectives: ['objective', 'objectives'],
   status_pages: ['status page', 'status pages'],
 };
 

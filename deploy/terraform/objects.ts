@@ -108,6 +108,15 @@ export const managed: Readonly<Record<string, Managed>> = {
     as: { rows: 'rows' },
     hidden: ['password'],
   },
+  objective: {
+    list: operations.listObjectives,
+    create: operations.createObjective,
+    get: operations.getObjective,
+    update: operations.updateObjective,
+    remove: operations.deleteObjective,
+    lookup: ['name'],
+    stable: ['created_at'],
+  },
   probe_invitation: {
     list: operations.listProbeInvitations,
     create: operations.inviteProbe,

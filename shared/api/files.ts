@@ -23,6 +23,7 @@ import {
 } from './fields.ts';
 import { MaintenanceIn } from './maintenance.ts';
 import { MonitorIn, mostParents } from './monitors.ts';
+import { ObjectiveIn } from './objectives.ts';
 import { exampleIds, operation } from './operation.ts';
 import { StatusPageIn, StatusPagePatch, StatusPageRowIn } from './status-pages.ts';
 
@@ -95,6 +96,14 @@ const FileMaintenance = object('FileMaintenance', {
   groups: keys,
 });
 
+const FileObjective = object('FileObjective', {
+  id,
+  ...ObjectiveIn.shape,
+  name,
+  monitor: maybe(key),
+  group: maybe(key),
+});
+
 const FileStatusPage = object('FileStatusPage', {
   id,
   ...StatusPagePatch.shape,
@@ -120,6 +129,7 @@ export const fileObjects = {
   monitors: FileMonitor,
   channels: FileChannel,
   maintenance: FileMaintenance,
+  objectives: FileObjective,
   status_pages: FileStatusPage,
 } as const;
 
@@ -129,6 +139,7 @@ export const fileKinds = [
   'monitors',
   'channels',
   'maintenance',
+  'objectives',
   'status_pages',
 ] as const satisfies readonly FileKind[];
 
@@ -190,6 +201,7 @@ export const mostOfKind = {
   monitors: 10_000,
   channels: 2_000,
   maintenance: 2_000,
+  objectives: 500,
   status_pages: 200,
 } as const satisfies Readonly<Record<FileKind, number>>;
 
@@ -200,6 +212,7 @@ const FileIn = object(
     monitors: objects('monitors'),
     channels: objects('channels'),
     maintenance: objects('maintenance'),
+    objectives: objects('objectives'),
     status_pages: objects('status_pages'),
     prune: optional(
       boolean({
@@ -255,7 +268,7 @@ function objects(
 
 const FileObjectOut = object('FileObjectOut', {
   kind: string({
-    description: '`groups`, `monitors`, `channels`, `maintenance` or `status_pages`.',
+    description: '`groups`, `monitors`, `channels`, `maintenance`, `objectives` or `status_pages`.',
     example: 'monitors',
   }),
   key: string({ meaning: 'Its key in the file.', example: 'checkout' }),

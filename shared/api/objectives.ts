@@ -76,7 +76,7 @@ const shape = {
 
 const ObjectiveOut = object('ObjectiveOut', shape);
 
-const ObjectiveIn = object('ObjectiveIn', {
+export const ObjectiveIn = object('ObjectiveIn', {
   name: string(name),
   monitor: maybe(uuid()),
   group: reportQuery.group,

@@ -39,6 +39,7 @@ export function beginImport({
     monitors: {},
     channels: {},
     maintenance: {},
+    objectives: {},
     status_pages: {},
   };
   const omissions = new Map<string, Set<string>>();

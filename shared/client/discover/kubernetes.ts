@@ -110,7 +110,7 @@ async function once(
   const draft = draftIn(fileName, all);
   for (const note of draft.notes) say(world, note);
   if (isDryRun) {
-    const none = { channels: {}, maintenance: {}, status_pages: {} };
+    const none = { channels: {}, maintenance: {}, objectives: {}, status_pages: {} };
     world.out(literalFileText(fileName, { objects: { ...draft.objects, ...none } }));
     return exits.done;
   }

@@ -47,6 +47,7 @@ export function readConfiguration(
     monitors: {},
     channels: {},
     maintenance: {},
+    objectives: {},
     status_pages: {},
   };
   const sources = texts.map(({ file, text }) => readDocument(file, text));

@@ -71,6 +71,16 @@ export function exported(name: string, account: Account, now: number): Exported 
           notes.push(`Maintenance ${text(row.name)} covers nothing any more, and is left out.`);
           return [];
         }
+        // Without what it names, it would be of all monitors.
+        if (
+          kind === 'objectives' &&
+          ['monitor', 'group'].some((of) => row[of] !== null && !own[of])
+        ) {
+          notes.push(
+            `Objective ${text(row.name)} is of something that no file can name, and is left out.`,
+          );
+          return [];
+        }
         const id = keys.ownKey(text(row.id)) ? {} : { id: row.id };
         return [[key, { ...id, ...own }]];
       }),
@@ -85,6 +95,7 @@ function byKind<Value>(each: (kind: FileKind) => Value): Record<FileKind, Value>
     monitors: each('monitors'),
     channels: each('channels'),
     maintenance: each('maintenance'),
+    objectives: each('objectives'),
     status_pages: each('status_pages'),
   };
 }
@@ -168,6 +179,14 @@ const fieldsOf: Readonly<Record<FileKind, (row: Raw, about: About) => Raw>> = {
     time_zone: row.time_zone,
     ...listed(row.monitors, 'monitors', about),
     ...listed(row.groups, 'groups', about),
+  }),
+  objectives: (row, about) => ({
+    ...unless(row, { name: about.key }),
+    ...(row.monitor === null ? {} : { monitor: about.referTo(row.monitor, about.key)[0] }),
+    ...(row.group === null ? {} : { group: about.referTo(row.group, about.key)[0] }),
+    ...unless(row, { tag: null }),
+    target: row.target,
+    ...unless(row, { latency_ms: null, period: '30d' }),
   }),
   status_pages: (row, about) => {
     if (row.has_password === true)

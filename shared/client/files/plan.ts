@@ -45,6 +45,7 @@ const words: Readonly<Record<FileKind, string>> = {
   monitors: 'monitor',
   channels: 'channel',
   maintenance: 'maintenance',
+  objectives: 'objective',
   status_pages: 'status page',
 };
 

@@ -241,6 +241,7 @@ const exporting: FileCommand = {
         monitors: await itemsOf(client, 'monitors'),
         channels: await itemsOf(client, 'channels'),
         maintenance: await itemsOf(client, 'maintenance'),
+        objectives: await itemsOf(client, 'objectives'),
         status_pages: pages,
         managed: entries('objects').map(({ kind, key, id }) => ({
           kind: String(kind),

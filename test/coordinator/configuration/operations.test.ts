@@ -50,6 +50,7 @@ describe('files', () => {
         groups: ['web'],
       },
     },
+    objectives: { fast: { group: 'web', tag: 'Shop', target: 95, latency_ms: 400 } },
     status_pages: {
       [`shop-${newId()}`]: {
         name: 'Shop status',
@@ -105,7 +106,7 @@ describe('files', () => {
     const [{ xact: after } = { xact: 0 }] = await bench.sql<{ xact: number }[]>`
       select count(*)::int as xact from outbox`;
     expect(after).toBe(before);
-    expect((await bench.call(getFile, house.viewer, { file: 'shop' })).objects).toHaveLength(6);
+    expect((await bench.call(getFile, house.viewer, { file: 'shop' })).objects).toHaveLength(7);
   });
 
   test('plans each change with its field, and changes nothing by that', async () => {
@@ -159,6 +160,27 @@ describe('files', () => {
     expect(differences(await planned({ ...other, prune: true }))).toEqual([]);
   });
 
+  test('changes the target of an objective, and refuses to make it one of something else', async () => {
+    const objective = shop.objectives.fast;
+    await applied(shop);
+    const stricter = { ...shop, objectives: { fast: { ...objective, target: 99 } } };
+    expect(differences(await applied(stricter))).toMatchObject([
+      { key: 'fast', result: 'changed', changes: { target: { before: 95, after: 99 } } },
+    ]);
+    for (const other of [
+      { group: null },
+      { monitor: 'checkout' },
+      { tag: null },
+      { latency_ms: 500 },
+    ]) {
+      const plan = await planned({ ...shop, objectives: { fast: { ...objective, ...other } } });
+      expect(resultsOf(plan)['objectives fast']).toBe('refused');
+      expect(plan.objects.find(({ key }) => key === 'fast')?.error?.code).toBe('type_differs');
+    }
+    const gone = await applied({ ...shop, objectives: {}, prune: true });
+    expect(resultsOf(gone)['objectives fast']).toBe('deleted');
+  });
+
   test('deletes only what the file made, and puts every field back that was left out', async () => {
     const by = await bench.call(createMonitor, house.owner, {
       type: 'https',
@@ -169,7 +191,7 @@ describe('files', () => {
       monitors: { checkout: { type: 'https', target: 'https://shop.example/checkout' } },
     };
     const done = await applied({ ...rest, prune: true });
-    expect(Object.values(resultsOf(done)).filter((result) => result === 'deleted')).toHaveLength(5);
+    expect(Object.values(resultsOf(done)).filter((result) => result === 'deleted')).toHaveLength(6);
     expect((await bench.call(listGroups, house.owner)).items).toEqual([]);
     const left = (await bench.call(listMonitors, house.owner)).items;
     expect(left.map(({ id }) => id).toSorted()).toEqual([by.id, idOf(done, 'checkout')].toSorted());

@@ -66,7 +66,14 @@ describe('a document', () => {
     const monitors = Object.fromEntries(
       Array.from({ length: 10_000 }, (_, index) => [`m${index}`, { name: 'm' }]),
     );
-    const given = { groups: {}, monitors, channels: {}, maintenance: {}, status_pages: {} };
+    const given = {
+      groups: {},
+      monitors,
+      channels: {},
+      maintenance: {},
+      objectives: {},
+      status_pages: {},
+    };
     const refused = Object.keys(monitors)
       .slice(1)
       .map((key) => ({ kind: 'monitors', key }));

@@ -280,7 +280,13 @@ describe('the file', () => {
           );
           const made = ofIngress(...objects);
           expect(ofIngress(...objects.toReversed())).toEqual(made);
-          const whole = { ...made.objects, channels: {}, maintenance: {}, status_pages: {} };
+          const whole = {
+            ...made.objects,
+            channels: {},
+            maintenance: {},
+            objectives: {},
+            status_pages: {},
+          };
           const { faults } = readConfiguration(
             [{ file: 'x', text: fileText('kubernetes', { objects: whole }) }],
             undefined,
