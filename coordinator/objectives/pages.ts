@@ -104,13 +104,12 @@ function periodWords({ period }: Objective): string {
 }
 
 function markOf(objective: Objective): Html {
-  const { burn } = objective;
   const { left } = budgetOf(objective);
-  const [burning] = burn.filter(({ burns }) => burns);
+  if (left !== null && left < 0) return stateMark('down', 'Missed');
+  const [burning] = objective.burn.filter(({ burns }) => burns);
   if (burning)
     return stateMark('verifying', burning.code === 'burns_fast' ? 'Burns fast' : 'Burns slowly');
-  if (left === null) return stateMark('pending', 'No data yet');
-  return left < 0 ? stateMark('down', 'Missed') : stateMark('up', 'Kept');
+  return left === null ? stateMark('pending', 'No data yet') : stateMark('up', 'Kept');
 }
 
 type Budget = {
@@ -156,7 +155,7 @@ export const objectivePage = forMembers.get('/objectives/:objective_id', async (
   const { ask, may, path, times } = request;
   const objective = await ask(getObjective, { objective_id: path.objective_id });
   const { id, name, of, latency_ms, percent, from, to } = objective;
-  const { whole, words } = budgetOf(objective);
+  const { whole, left, words } = budgetOf(objective);
   const what = latency_ms === null ? 'up' : `within ${msText(latency_ms)}`;
   return show({
     title: name,
@@ -180,7 +179,7 @@ export const objectivePage = forMembers.get('/objectives/:objective_id', async (
           ${figure('Target', targetWords(objective))}
           ${figure('Measured', percentFigure(percent))}
           ${figure('Error budget', whole === null ? '–' : words(whole))}
-          ${figure('Left', budgetBar(objective))}
+          ${figure(left !== null && left < 0 ? 'Overspent' : 'Left', left === null ? '–' : words(Math.abs(left)))}
         </dl>
         <section class="card stack">
           <h2>Error budget</h2>

@@ -35,3 +35,10 @@ test('the list and its pages say what is left, and who may only read is offered 
   expect(await read('/objectives', web.house.viewer)).not.toContain('New objective');
   expect(await read(path, web.house.viewer)).not.toContain(`${path}/delete`);
 });
+
+test('one whose budget is overspent is missed, however fast it burns', async () => {
+  const form = { name: 'Strict', of: `group:${demo.groupOf('Shop')}`, period: '30d' };
+  const made = await web.send('/objectives/new', { ...form, target: '99.999' }, 'owner');
+  const page = await read(made.headers.get('location') ?? '');
+  expect([page.includes('Missed'), page.includes('Overspent')]).toEqual([true, true]);
+});
