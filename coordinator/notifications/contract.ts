@@ -126,7 +126,7 @@ const ToldListOut = object('ToldListOut', {
       delay_s: integer(),
       shut: nullable(string(), {
         description:
-          'Why nothing reaches it now: `off`, `unproven`, `unsubscribed`, or `mail_missing` where mail is not set up.',
+          'Why nothing reaches it now: `off`, `unproven`, `unsubscribed`, `mail_missing` where mail is not set up, or `failing` where its receiver takes nothing.',
       }),
     }),
   ),

@@ -348,6 +348,8 @@ async function toldOf(
           enabled,
           verified_at,
           unsubscribed_at,
+          failing_since,
+          refused_at,
         }) => {
           const state = {
             deleted: false,
@@ -356,11 +358,7 @@ async function toldOf(
             unsubscribed: unsubscribed_at !== null,
           };
           const reason = disabledReasonOf(state);
-          const obstacle = obstacleOf(
-            { kind, failing_since: null, refused_at: null },
-            door.mail,
-            now,
-          );
+          const obstacle = obstacleOf({ kind, failing_since, refused_at }, door.mail, now);
           return {
             channel,
             name,

@@ -12,6 +12,7 @@ const shutWords: Readonly<Record<string, string>> = {
   unproven: 'Not confirmed yet',
   unsubscribed: 'Unsubscribed',
   mail_missing: mailMissingWords,
+  failing: 'Cannot deliver',
 };
 
 /** Shown where an address is asked for that cannot receive mail. */
@@ -63,7 +64,11 @@ export function recipients(items: readonly Recipient[]): Html {
   `;
 }
 
-const shutStates: Readonly<Record<string, State>> = { off: 'paused', mail_missing: 'down' };
+const shutStates: Readonly<Record<string, State>> = {
+  off: 'paused',
+  mail_missing: 'down',
+  failing: 'down',
+};
 
 function rowOf({ channel, name, owner, delay_s, shut }: Recipient): Html {
   return html`
