@@ -13,6 +13,7 @@ const longest = [
   'network/database-away',
   'network/probes',
   'network/warnings',
+  'network/sign-of-life',
   'network/faults',
   'pages/journeys',
   'referee/run',

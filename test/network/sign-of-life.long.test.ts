@@ -32,7 +32,7 @@ const pinged = async ({ got }: Receiver): Promise<void> => {
 const expectSilence = async (receiver: Receiver, heal: () => unknown): Promise<void> => {
   await passed(minuteMs);
   const before = receiver.got.length;
-  await passed(1.5 * minuteMs);
+  await passed(1.2 * minuteMs);
   expect(receiver.got).toHaveLength(before);
   await heal();
   await pinged(receiver);
