@@ -77,7 +77,8 @@ export function operatorIn(organisation: Organisation): Caller {
  */
 export type SignedIn = { readonly person: Person; readonly caller: Caller | null };
 
-const roles = ['owner', 'admin', 'member', 'viewer'] as const;
+/** The highest first. */
+export const roles = ['owner', 'admin', 'member', 'viewer'] as const;
 
 export type Role = (typeof roles)[number];
 

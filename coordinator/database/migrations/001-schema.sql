@@ -288,6 +288,9 @@ create table sessions (
   proven_at timestamptz not null,
   address text not null,
   device text not null,
+  -- Who vouched for it, and what the provider calls its own session; null: signed in here.
+  identity_id uuid,
+  provider_session text,
   unique (fingerprint),
   primary key (id),
   foreign key (organisation_id, user_id) references memberships(organisation_id, user_id) on delete set null (organisation_id),
@@ -295,6 +298,7 @@ create table sessions (
 );
 create index sessions_membership on sessions (organisation_id, user_id);
 create index sessions_user on sessions (user_id);
+create index sessions_identity on sessions (identity_id) where (identity_id is not null);
 
 -- Secrets that let somebody do one thing once (coordinator/people/one-time.ts). The link of a start
 -- lives until it is used or the service starts again.
@@ -358,6 +362,57 @@ create table passkeys (
   foreign key (user_id) references users on delete cascade
 );
 create index passkeys_user on passkeys (user_id);
+
+-- Where people sign in elsewhere (OpenID Connect): the provider of an organisation, or that of the
+-- installation, whose client is in the settings.
+create table sign_in_providers (
+  id uuid not null,
+  -- Null: the installation's.
+  organisation_id uuid,
+  issuer text not null,
+  client_id text not null,
+  -- Encrypted; null where the settings have it.
+  client_secret bytea,
+  -- The claim that names somebody's groups.
+  groups_claim text not null default 'groups',
+  -- Which role a group gives: [{group, role}] (coordinator/providers/group-roles.ts).
+  group_roles jsonb not null default '[]',
+  -- It vouches for addresses of this domain alone, once its DNS has said so.
+  domain text,
+  domain_token text,
+  domain_proved_at timestamptz,
+  -- Whether members who are no owners enter the organisation in no other way.
+  is_only boolean not null default false,
+  check (organisation_id is not null or (domain is null and client_secret is null and not is_only)),
+  check (domain_proved_at is null or (domain is not null and domain_token is not null)),
+  unique (organisation_id),
+  primary key (id),
+  foreign key (organisation_id) references organisations on delete cascade
+);
+create unique index sign_in_providers_installation on sign_in_providers (issuer, client_id)
+  where (organisation_id is null);
+create unique index sign_in_providers_domain on sign_in_providers (domain)
+  where (domain_proved_at is not null);
+
+-- Which account a subject of a provider is. What it signed in ends with it.
+create table identities (
+  id uuid not null,
+  provider_id uuid not null,
+  subject text not null,
+  user_id uuid not null,
+  created_at timestamptz not null default now(),
+  -- Encrypted: asks the provider whether the subject is still there. Null: it gave none.
+  refresh_token bytea,
+  checked_at timestamptz not null default now(),
+  unique (provider_id, subject),
+  unique (provider_id, user_id),
+  primary key (id),
+  foreign key (provider_id) references sign_in_providers on delete cascade,
+  foreign key (user_id) references users on delete cascade
+);
+create index identities_user on identities (user_id);
+create index identities_to_check on identities (checked_at) where (refresh_token is not null);
+alter table sessions add foreign key (identity_id) references identities on delete cascade;
 
 -- What the signing-in of assistants remembers between two requests, whichever coordinators take
 -- them: codes, tokens, clients that registered themselves, consents under way. What lets somebody
