@@ -367,8 +367,8 @@ export function readSavedLine(
 /**
  * Results on their way to the disk, in order.
  *
- * One write at a time; what comes meanwhile goes with the next. What could not be written stays in
- * the queue until a write succeeds.
+ * One write at a time; what comes meanwhile goes with the next, so that nobody waits for more than
+ * they asked for. What could not be written stays in the queue until a write succeeds.
  */
 export type SpoolWriter = {
   readonly add: (entry: Unsaved) => void;
@@ -409,8 +409,9 @@ export function createSpoolWriter(parts: {
   const write = async (): Promise<void> => {
     if (fault !== undefined)
       unsaved.splice(0, unsaved.length, ...unsaved.filter(({ seq }) => isWanted(seq)));
-    while (unsaved.length > 0) {
-      const some = unsaved.slice(0, maxWritten);
+    let left = unsaved.length;
+    while (left > 0) {
+      const some = unsaved.slice(0, Math.min(left, maxWritten));
       const wanted = some.filter(({ seq }) => isWanted(seq));
       if (wanted.length > 0) {
         const places = await append(wanted.map(({ line }) => line));
@@ -420,6 +421,7 @@ export function createSpoolWriter(parts: {
         }
       }
       unsaved.splice(0, some.length);
+      left -= some.length;
     }
     await finish();
   };

@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { openSpool, type Spool } from '../../../probe/spool/store.ts';
+import { createSpoolWriter, openSpool, type Spool } from '../../../probe/spool/store.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { resultMessage } from '../../../shared/bus/messages.ts';
@@ -319,4 +319,27 @@ describe('the spool', () => {
     expect(after.status()).toMatchObject({ waiting: 1, dropped: 0 });
     await after.close();
   });
+});
+
+test('a save waits for what was there, and not for what keeps coming', async () => {
+  const line = (seq: number) => ({ seq, partition: 0, position: seq, line: `${seq}` });
+  let seq = 1;
+  let writes = 0;
+  const writer = createSpoolWriter({
+    append: async (lines) => {
+      writes += 1;
+      seq += 1;
+      if (seq < 1_000) writer.add(line(seq));
+      return lines.map(() => ({ segment: 1, offset: 0, length: 1 }));
+    },
+    isWanted: () => true,
+    onWritten: () => undefined,
+    finish: async () => undefined,
+    log,
+  });
+  writer.add(line(seq));
+  await writer.save();
+  expect([writes, writer.count()]).toEqual([1, 1]);
+  await writer.save();
+  expect([writes, writer.count()]).toEqual([2, 1]);
 });
