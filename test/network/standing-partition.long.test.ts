@@ -149,24 +149,29 @@ describe.concurrent('a server of the bus that has lost the others', () => {
     const { relay } = network;
     const cut = await network.startCoordinator({ timing });
     const calls = relay.calls();
+    const owners = () =>
+      network.sql<{ owner: string | null; held: number }[]>`
+        select owner, count(*)::int as held from leases group by owner order by held`;
+    const [own] = await eventually(async () => {
+      const rows = await owners();
+      return rows.length === 1 && rows[0]?.owner ? rows : undefined;
+    });
     const other = await network.startCoordinator({ timing });
     await network.addProbes('Asia', 'Europe');
-    const shares = async (): Promise<number[]> => {
-      const rows = await network.sql<
-        { held: number }[]
-      >`select count(*)::int as held from leases group by owner order by 1`;
-      return rows.map(({ held }) => held);
-    };
-    await eventually(async () => (await shares()).join() === '16,16', 30_000);
+    const shares = async (): Promise<string> => (await owners()).map(({ held }) => held).join();
+    await eventually(async () => (await shares()) === '16,16', 30_000);
     await eventually(() => isWell(cut.url));
     const changes = await changeMonitors();
     deafen(calls);
-    await eventually(async () => (await shares()).join() === '32', 120_000);
-    const { why } = (await (await fetch(`${cut.url}/health`)).json()) as { why: string[] };
-    expect(why.join()).toContain('leaves its partitions to others for a while');
-    expect(await isWell(other.url)).toBe(true);
+    // It rests for two stall timeouts, in which another cannot take them all on a full machine.
+    await eventually(async () => {
+      const { why } = (await (await fetch(`${cut.url}/health`)).json()) as { why?: string[] };
+      return why?.join().includes('leaves its partitions to others for a while');
+    }, 120_000);
+    await eventually(async () => (await owners()).every(({ owner }) => owner !== own?.owner));
+    await eventually(() => isWell(other.url));
     changes.stop();
-    await eventually(async () => (await shares()).join() === '16,16', 30_000);
-    await eventually(() => isWell(cut.url), 30_000);
+    await eventually(async () => (await shares()) === '16,16');
+    await eventually(() => isWell(cut.url));
   });
 });
