@@ -1,10 +1,12 @@
 import type * as causesApi from '../shared/api/causes.ts';
 import type * as channelsApi from '../shared/api/channels.ts';
 import type * as eventsApi from '../shared/api/events.ts';
+import type * as expiryApi from '../shared/api/expiry.ts';
 import type * as filesApi from '../shared/api/files.ts';
 import type * as groupsApi from '../shared/api/groups.ts';
 import type * as incidentsApi from '../shared/api/incidents.ts';
 import type * as maintenanceApi from '../shared/api/maintenance.ts';
+import type * as membersApi from '../shared/api/members.ts';
 import type * as monitorsApi from '../shared/api/monitors.ts';
 import type * as notificationsApi from '../shared/api/notifications.ts';
 import type * as objectivesApi from '../shared/api/objectives.ts';
@@ -17,6 +19,7 @@ import type * as resultsApi from '../shared/api/results.ts';
 import type * as reportsApi from '../shared/api/status-page-reports.ts';
 import type * as statusPagesApi from '../shared/api/status-pages.ts';
 import type * as testRunsApi from '../shared/api/test-runs.ts';
+import type * as tokensApi from '../shared/api/tokens.ts';
 import type * as trashApi from '../shared/api/trash.ts';
 import type * as webhooksApi from '../shared/api/webhooks.ts';
 import type * as assistantsContract from './assistants/contract.ts';
@@ -66,7 +69,6 @@ import * as signUp from './people/sign-up.ts';
 import type * as probesContract from './probes/contract.ts';
 import * as probes from './probes/operations.ts';
 import * as places from './probes/place-operations.ts';
-import type * as registrationsContract from './registrations/contract.ts';
 import * as registrations from './registrations/operations.ts';
 import type * as uptimeContract from './reports/contract.ts';
 import * as uptime from './reports/operations.ts';
@@ -79,7 +81,6 @@ import * as preview from './status-pages/preview.ts';
 import * as reports from './status-pages/reports.ts';
 import type * as tokensContract from './tokens/contract.ts';
 import * as tokens from './tokens/operations.ts';
-import type * as warningsContract from './warnings/contract.ts';
 import * as warnings from './warnings/operations.ts';
 import type * as frameContract from './web/contract.ts';
 import * as webhooks from './webhooks/operations.ts';
@@ -129,17 +130,18 @@ export const handlers: Handlers = handlersOf([
     ...enrolment,
   }),
   ...bindAll<typeof pingKeysApi>(pingKeys),
-  ...bindAll<typeof organisationsApi & typeof organisationsContract>(organisations),
+  ...bindAll<typeof membersApi & typeof organisationsApi & typeof organisationsContract>(
+    organisations,
+  ),
   ...bindAll<typeof offboardingContract & typeof frameContract & typeof filesApi>({
     ...offboarding,
     ...frame,
     ...files,
   }),
   ...bindAll<typeof peopleContract>({ ...people, ...passkeys, ...signIn, ...signUp }),
-  ...bindAll<typeof tokensContract>(tokens),
+  ...bindAll<typeof tokensApi & typeof tokensContract>(tokens),
   ...bindAll<typeof assistantsContract>(assistants),
   ...bindAll<typeof searchContract>(search),
-  ...bindAll<typeof registrationsContract>(registrations),
-  ...bindAll<typeof warningsContract>(warnings),
+  ...bindAll<typeof expiryApi>({ ...registrations, ...warnings }),
   ...bindAll<typeof operatorContract>(operator),
 ]);

@@ -234,6 +234,9 @@ export function statusOfCode(code: RefusalCode): number {
 /** The tags of the specification's operations, and new ones for later operations. */
 export const tags = [
   { name: 'Account', description: 'The token in use and its owner.' },
+  { name: 'Organisation', description: 'Its plan, and how much of it is used.' },
+  { name: 'Members', description: 'Who belongs to the organisation, and who was invited.' },
+  { name: 'Tokens', description: 'What programs act by: listed and revoked.' },
   { name: 'Monitors', description: 'What is checked, and its status.' },
   { name: 'Monitor batches', description: 'Many monitors in one call.' },
   { name: 'Monitor mutes', description: 'Alerts of one monitor are held for a while.' },
@@ -246,6 +249,7 @@ export const tags = [
     name: 'Tests',
     description: 'One check now, from every continent, that leaves nothing behind.',
   },
+  { name: 'Expiry', description: 'Certificates and domains, by when they expire.' },
   { name: 'Incidents', description: 'Outages, from detection to resolution.' },
   { name: 'Reports', description: 'Uptime, downtime, incidents and response times of a period.' },
   {
@@ -276,7 +280,7 @@ export const tags = [
   },
   {
     name: 'Status page posts',
-    description: 'Updates on incidents, and the number of subscribers.',
+    description: 'Updates on incidents, and who subscribed.',
   },
   {
     name: 'Status page reports',

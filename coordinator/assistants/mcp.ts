@@ -15,7 +15,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { operations } from '../../shared/api/index.ts';
 import { InvalidInput, type Operation, rawInput } from '../../shared/api/operation.ts';
-import { oneLine } from '../../shared/assistants/lines.ts';
+import { oneLine } from '../../shared/assistants/columns.ts';
 import { hostedTools, prompts, readingTools } from '../../shared/assistants/list.ts';
 import {
   type Ask,

@@ -49,7 +49,12 @@ export type Caller = {
   readonly user: string | null;
   readonly role: Role;
   readonly scope: Scope;
-  readonly token?: { readonly id: string; readonly name: string };
+  readonly token?: {
+    readonly id: string;
+    readonly name: string;
+    /** Whether an owner made it to decide who belongs to the organisation. */
+    readonly managesMembers?: boolean;
+  };
   /** For a connector: its connection, and the name that the assistant gave itself. */
   readonly connection?: { readonly id: string; readonly client: string };
   /** For a session: its user. */

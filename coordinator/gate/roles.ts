@@ -85,14 +85,26 @@ function roleRefusal(caller: Caller, { access }: Pick<Operation, 'access'>): Ref
       'role_insufficient',
       'You are a viewer of this organisation, so you can only read.',
     );
-  if ((access === 'manage' || access === 'own') && !mayManage(caller.role))
+  if (access !== 'write' && !mayManage(caller.role))
     return new Refusal(
       'role_insufficient',
       'Only owners and admins can open or change it. Ask one of them.',
     );
+  if (access === 'members' && !mayManageMembers(caller))
+    return new Refusal(
+      'scope_insufficient',
+      caller.is === 'connector'
+        ? 'An assistant cannot decide who belongs to the organisation. A person can, on the page Members.'
+        : 'This token cannot manage members. An owner can make one that can, on the page API & assistants.',
+    );
   if (access === 'own' && caller.role !== 'owner')
     return new Refusal('role_insufficient', 'Only owners can open or change it. Ask one of them.');
   return undefined;
+}
+
+/** In person; or by a token that an owner made for it. */
+function mayManageMembers({ is, role, token }: Caller): boolean {
+  return is === 'session' || (role === 'owner' && token?.managesMembers === true);
 }
 
 /**

@@ -200,7 +200,7 @@ function isOfSystem(error: Error): boolean {
 
 /** Prints the result in the requested form. */
 function print(result: unknown, input: Input, { out, err }: Streams, text = asText): void {
-  out(`${input.json === true ? JSON.stringify(result) : text(result)}\n`);
+  out(`${input.json === true ? JSON.stringify(result ?? {}) : text(result ?? 'Done.')}\n`);
   for (const warning of configWarnings(result, result)) err(`${shown(warning)}\n`);
 }
 

@@ -13,6 +13,8 @@ import type { OrganisationLookup } from '../gate/lookups.ts';
 export type OperatorDependencies = {
   readonly gate: Gate;
   readonly organisations: OrganisationLookup;
+  /** @throws Refusal `user_not_found`. */
+  readonly userNamed: (email: string) => Promise<{ readonly id: string }>;
   /** Brings the schema up to date. Returns the names of the migrations. */
   readonly migrate: () => Promise<readonly string[]>;
   readonly backup: (
@@ -142,6 +144,24 @@ export function within(operation: Operation, choices: Choices = {}): Action {
       return (
         await gate.execute(operation, caller, rawInput(operation, { ...choices.always, ...input }))
       ).body;
+    },
+  };
+}
+
+/** Runs on the user whom --email names, in the organisation that --organisation names. */
+export function onMember(operation: Operation): Action {
+  return {
+    what: operation.summary,
+    flags: [
+      organisation,
+      required('email', 'their e-mail address'),
+      ...flagsOf(operation.body?.shape ?? {}),
+    ],
+    run: async ({ gate, organisations, userNamed }, input) => {
+      const caller = operatorIn(await organisations.named(textOf(input, 'organisation')));
+      const { id: member_id } = await userNamed(textOf(input, 'email'));
+      return (await gate.execute(operation, caller, rawInput(operation, { ...input, member_id })))
+        .body;
     },
   };
 }

@@ -1,20 +1,17 @@
 import { testChannel } from '../../shared/api/channels.ts';
 import { operations } from '../../shared/api/index.ts';
+import { removeMember, setMemberRole } from '../../shared/api/members.ts';
 import { listMessages } from '../../shared/api/notifications.ts';
 import { rawInput } from '../../shared/api/operation.ts';
 import { getMonitorPings } from '../../shared/api/results.ts';
+import { listTokens, revokeToken } from '../../shared/api/tokens.ts';
 import { UsageFault } from '../../shared/base/env.ts';
 import { isRecord } from '../../shared/base/json.ts';
 import { alone, flag } from '../../shared/client/arguments.ts';
 import { operatorIn } from '../gate/caller.ts';
 import { getPingAddress, rotatePingAddress } from '../monitors/contract.ts';
 import { endOrganisation } from '../offboarding/contract.ts';
-import {
-  createOrganisation,
-  createUser,
-  removeMember,
-  setMemberRole,
-} from '../organisations/contract.ts';
+import { createOrganisation, createUser } from '../organisations/contract.ts';
 import { createSignInLink } from '../people/contract.ts';
 import {
   createProbe,
@@ -27,7 +24,7 @@ import {
   setProbeRegion,
   trustProbe,
 } from '../probes/contract.ts';
-import { createToken, listTokens, revokeToken } from '../tokens/contract.ts';
+import { createToken } from '../tokens/contract.ts';
 import { keepOrganisation } from '../web/contract.ts';
 import {
   type Action,
@@ -35,6 +32,7 @@ import {
   inputFlags,
   type OperatorCommand,
   onInstallation,
+  onMember,
   onObject,
   textIn,
   within,
@@ -92,8 +90,8 @@ export const commands: readonly OperatorCommand[] = [
   }),
   command('user mark', onInstallation(markOperator)),
   command('user unmark', onInstallation(unmarkOperator)),
-  command('member role', within(setMemberRole)),
-  command('member remove', within(removeMember)),
+  command('member role', onMember(setMemberRole)),
+  command('member remove', onMember(removeMember)),
   command('token create', within(createToken, { required: ['email'] })),
   command(
     'token list',

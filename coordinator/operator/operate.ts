@@ -8,6 +8,7 @@ import { connect, longWork } from '../database/connect.ts';
 import { migrate } from '../database/migrate.ts';
 import { connectionFault } from '../database/startup.ts';
 import { createOrganisationLookup } from '../gate/lookups.ts';
+import { userNamed } from '../people/queries.ts';
 import { createGateSetup } from '../setup.ts';
 import { isAlone, runAlone, runUnderstood, type Streams, understand } from './command-line.ts';
 
@@ -48,6 +49,7 @@ export async function operate(
       {
         gate,
         organisations: createOrganisationLookup(sql),
+        userNamed: (email) => userNamed(sql, email),
         migrate: () => migrate(sql),
         backup: (file, progress, what) => writeBackup(sql, file, progress, what),
         backups: {

@@ -15,7 +15,7 @@ import { noticesSince, remedyOf } from '../health/notices.ts';
 import { meaningOfRefused, refusedSince } from '../health/refusals.ts';
 import { markFalse } from '../health/service-record.ts';
 import { zoneDataAt } from '../maintenance/zones.ts';
-import { userByEmail } from '../people/queries.ts';
+import { userNamed } from '../people/queries.ts';
 import * as contract from './contract.ts';
 import { installationFigures, organisationsByName, writeOperator } from './queries.ts';
 
@@ -112,7 +112,7 @@ export const markOperator = handle(contract.markOperator)(async ({ sql }, { emai
 );
 
 async function marked(sql: Queryable, email: string, is_operator: boolean) {
-  const user = orNotFound(await userByEmail(sql, email.trim()), 'user_not_found');
+  const user = await userNamed(sql, email);
   await writeOperator(sql, user.id, is_operator);
   return { ...user, is_operator };
 }

@@ -1,15 +1,4 @@
-import {
-  array,
-  boolean,
-  dateTime,
-  integer,
-  maybe,
-  nullable,
-  object,
-  optional,
-  string,
-  uuid,
-} from '../../shared/api/fields.ts';
+import { array, boolean, maybe, object, optional, string, uuid } from '../../shared/api/fields.ts';
 import { innerOperation, installationOperation } from '../../shared/api/operation.ts';
 import { OrganisationOut } from '../../shared/api/organisations.ts';
 
@@ -21,8 +10,6 @@ import { OrganisationOut } from '../../shared/api/organisations.ts';
  */
 
 const role = string({ description: '`owner`, `admin`, `member` or `viewer`.' });
-
-const MemberOut = object('MemberOut', { id: uuid(), email: string(), role: string() });
 
 export const createOrganisation = installationOperation({
   id: 'createOrganisation',
@@ -50,28 +37,12 @@ export const createUser = innerOperation({
     password: string({ description: 'At least 10 characters.' }),
     role,
   }),
-  response: MemberOut,
+  response: object('CreatedUserOut', { id: uuid(), email: string(), role: string() }),
   refusals: [
     'email_invalid',
     'email_taken',
     'password_invalid',
     'role_unknown',
-    'plan_limit_members',
-  ],
-});
-
-export const setMemberRole = innerOperation({
-  id: 'setMemberRole',
-  access: 'manage',
-  dangerous: true,
-  summary: 'Change the role of a member, which revokes their tokens',
-  body: object('MemberRoleIn', { email: string(), role }),
-  response: MemberOut,
-  refusals: [
-    'user_not_found',
-    'member_not_found',
-    'role_unknown',
-    'last_owner',
     'plan_limit_members',
   ],
 });
@@ -87,16 +58,6 @@ export const leaveOrganisation = innerOperation({
   refusals: ['member_not_found', 'last_owner'],
 });
 
-export const removeMember = innerOperation({
-  id: 'removeMember',
-  access: 'manage',
-  dangerous: true,
-  summary: 'Remove a member from the organisation, with their tokens',
-  body: object('MemberIn', { email: string() }),
-  response: object('RemovedOut', { id: uuid() }),
-  refusals: ['member_not_found', 'last_owner'],
-});
-
 /** Who changed what in the organisation. */
 export const getAuditChoices = innerOperation({
   id: 'getAuditChoices',
@@ -106,92 +67,6 @@ export const getAuditChoices = innerOperation({
   response: object('AuditChoicesOut', {
     who: array(string()),
     operations: array(object('AuditedOperationOut', { id: string(), what: string() })),
-  }),
-});
-
-/** Members and invitations. */
-export const listMembers = innerOperation({
-  id: 'listMembers',
-  access: 'read',
-  summary: 'List the members of the organisation',
-  response: object('MembersOut', {
-    items: array(
-      object('ListedMemberOut', {
-        id: uuid(),
-        email: string(),
-        name: string(),
-        role: string(),
-        joined_at: dateTime(),
-      }),
-    ),
-  }),
-});
-
-const InvitationOut = object('InvitationOut', {
-  id: uuid(),
-  email: string(),
-  role: string(),
-  inviter: nullable(string()),
-  expires_at: dateTime(),
-});
-
-export const listInvitations = innerOperation({
-  id: 'listInvitations',
-  access: 'manage',
-  does: 'looks',
-  summary: 'List pending invitations',
-  response: object('InvitationsOut', { items: array(InvitationOut) }),
-});
-
-export const inviteMember = innerOperation({
-  id: 'inviteMember',
-  access: 'manage',
-  dangerous: true,
-  summary: 'Invite a member by e-mail; without e-mail the inviter sees the link',
-  body: object('InvitationIn', { email: string(), role: string() }),
-  response: object('InvitedOut', {
-    id: uuid(),
-    email: string(),
-    role: string(),
-    address: nullable(string({ description: 'The link, where there is no mail to send it.' })),
-    expires_at: dateTime(),
-  }),
-  refusals: ['email_invalid', 'role_unknown', 'plan_limit_members', 'already_member'],
-});
-
-export const withdrawInvitation = innerOperation({
-  id: 'withdrawInvitation',
-  access: 'manage',
-  summary: 'Revoke an invitation',
-  params: { invitation_id: uuid() },
-  response: object('WithdrawnOut', { id: uuid() }),
-  refusals: ['invitation_not_found'],
-});
-
-export const showOrganisation = innerOperation({
-  id: 'showOrganisation',
-  access: 'read',
-  summary: 'Get the organisation, its plan and its usage',
-  response: object('ShownOrganisationOut', {
-    id: uuid(),
-    name: string(),
-    time_zone: string(),
-    plan: string(),
-    created_at: dateTime(),
-    ends_at: nullable(dateTime(), {
-      description: 'When it will be deleted; null: never.',
-    }),
-    least_interval_s: integer({}, { description: 'How often the plan checks at most.' }),
-    used: array(
-      object('UsedOut', {
-        what: string({
-          description:
-            '`monitors`, `status_pages`, `members`, `private_probes`, `channels`, `webhooks`, `groups` or `windows`.',
-        }),
-        count: integer(),
-        most: nullable(integer(), { description: 'null where the plan has no limit.' }),
-      }),
-    ),
   }),
 });
 

@@ -1,3 +1,4 @@
+import * as members from '../../shared/api/members.ts';
 import * as api from '../../shared/api/organisations.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
@@ -7,7 +8,7 @@ import { postMail } from '../account-mail/queries.ts';
 import { hourly } from '../gate/attempts.ts';
 import { handle } from '../gate/bind.ts';
 import { mayManage, type Role, roleFrom } from '../gate/caller.ts';
-import { type InOrganisation, notFound, orNotFound } from '../gate/context.ts';
+import { type InOrganisation, orNotFound } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import { enforceLimit, planNamed, plans } from '../gate/plans.ts';
 import { createdAt } from '../gate/records.ts';
@@ -26,7 +27,7 @@ import {
   memberOf,
   membersOf,
   useInvitation,
-  userByEmail,
+  userById,
   writeRole,
 } from '../people/queries.ts';
 import { hashPassword } from '../people/secrets.ts';
@@ -107,34 +108,31 @@ async function endInvitations(
   await deleteInvitationsBy(sql, organisation.id, user_id, { ofOwners });
 }
 
-export const removeMember = handle(contract.removeMember)(async (context, input) => {
+export const removeMember = handle(members.removeMember)(async (context, { member_id }) => {
   const { sql, organisation } = context;
-  const member = orNotFound(
-    await memberByEmail(sql, organisation.id, input.email.trim()),
-    'member_not_found',
-  );
+  const member = orNotFound(await memberOf(sql, organisation.id, member_id), 'member_not_found');
   await refuseLastOwner(context, member);
   refuseUnlessOwner(context, member.role);
   context.note({ before: { email: member.email, role: member.role } });
   await deleteMember(sql, organisation.id, member.user_id);
   await endInvitations(context, member, null);
-  return { id: member.user_id };
 });
 
 /**
  * A change of role ends the member's tokens. The operator may also add a user who belongs to other
  * organisations only.
  */
-export const setMemberRole = handle(contract.setMemberRole)(async (context, input) => {
+export const setMemberRole = handle(members.setMemberRole)(async (context, input) => {
   const { sql, organisation, caller } = context;
   const role = roleFrom(input.role);
-  const member = await memberByEmail(sql, organisation.id, input.email.trim());
+  const member = await memberOf(sql, organisation.id, input.member_id);
   if (!member) {
-    if (caller.is !== 'operator') throw notFound('member_not_found');
-    const user = orNotFound(await userByEmail(sql, input.email.trim()), 'user_not_found');
+    const user = caller.is === 'operator' ? await userById(sql, input.member_id) : undefined;
+    const { id, email } = orNotFound(user, 'member_not_found');
     enforceLimit('members', organisation.plan, await countMembers(sql, organisation.id));
-    await insertMember(sql, organisation.id, user.id, role);
-    return { id: user.id, email: user.email, role };
+    await insertMember(sql, organisation.id, id, role);
+    context.note({ after: { email, role } });
+    return { id, email, role };
   }
   context.note({
     before: { role: member.role },
@@ -155,13 +153,16 @@ export const whoami = handle(api.whoami)(async ({ caller }) => {
   return { organisation, role, scope, token_name: token?.name ?? connection?.client ?? '' };
 });
 
-export const listInvitations = handle(contract.listInvitations)(
+export const listInvitations = handle(members.listInvitations)(
   async ({ sql, organisation, now }) => ({
-    items: await invitationsOf(sql, organisation.id, now),
+    items: (await invitationsOf(sql, organisation.id, now)).map(
+      ({ id, email, role, inviter, expires_at }) => ({ id, email, role, inviter, expires_at }),
+    ),
+    next_cursor: null,
   }),
 );
 
-export const inviteMember = handle(contract.inviteMember)({
+export const inviteMember = handle(members.inviteMember)({
   /**
    * Limits mails in our name to addresses that someone else chose: few per mailbox, and few per
    * organisation.
@@ -214,16 +215,16 @@ export const inviteMember = handle(contract.inviteMember)({
   },
 });
 
-export const withdrawInvitation = handle(contract.withdrawInvitation)(
-  async ({ sql, organisation }, { invitation_id }) => {
-    if (!(await useInvitation(sql, organisation.id, invitation_id)))
-      throw notFound('invitation_not_found');
-    return { id: invitation_id };
+export const withdrawInvitation = handle(members.withdrawInvitation)(
+  async ({ sql, organisation, note }, { invitation_id }) => {
+    const used = await useInvitation(sql, organisation.id, invitation_id);
+    note({ before: orNotFound(used, 'invitation_not_found') });
   },
 );
 
-export const listMembers = handle(contract.listMembers)(async ({ sql, organisation }) => ({
+export const listMembers = handle(members.listMembers)(async ({ sql, organisation }) => ({
   items: await membersOf(sql, organisation.id),
+  next_cursor: null,
 }));
 
 export const listAudit = handle(api.listAudit)(
@@ -279,27 +280,26 @@ const things = [
   'channels',
   'webhooks',
   'groups',
+  'objectives',
   'windows',
 ] as const;
 
-export const showOrganisation = handle(contract.showOrganisation)(
-  async ({ sql, organisation, now }) => {
-    const { id, ends_at } = organisation;
-    const plan = plans[organisation.plan];
-    const [usage, created_at] = await Promise.all([usageOf(sql, id, now), createdAt(sql, id)]);
-    return {
-      ...organisation,
-      created_at,
-      least_interval_s: plan.min_interval_s,
-      ends_at,
-      used: things.map((what) => ({
-        what,
-        count: usage[what],
-        most: Number.isFinite(plan[what]) ? plan[what] : null,
-      })),
-    };
-  },
-);
+export const showOrganisation = handle(api.showOrganisation)(async ({ sql, organisation, now }) => {
+  const { id, ends_at } = organisation;
+  const plan = plans[organisation.plan];
+  const [usage, created_at] = await Promise.all([usageOf(sql, id, now), createdAt(sql, id)]);
+  return {
+    ...organisation,
+    created_at,
+    least_interval_s: plan.min_interval_s,
+    ends_at,
+    used: things.map((what) => ({
+      what,
+      count: usage[what],
+      most: Number.isFinite(plan[what]) ? plan[what] : null,
+    })),
+  };
+});
 
 /**
  * Windows keep the time zone in which they were created; times are shown in the new one from now

@@ -22,9 +22,17 @@ export async function refuseLastOwner(
   );
 }
 
-/** Only owners add and remove owners: an admin who could would be one. */
+/**
+ * Only owners add and remove owners, in person: an admin who could would be one, and a stolen token
+ * would take the organisation from whoever made it.
+ */
 export function refuseUnlessOwner({ caller }: InOrganisation, ...roles: readonly Role[]): void {
-  if (caller.is === 'operator' || caller.role === 'owner' || !roles.includes('owner')) return;
+  if (caller.is === 'operator' || !roles.includes('owner')) return;
+  if (caller.is === 'token')
+    throw new Refusal('role_insufficient', {
+      role: 'a token never makes, changes or removes an owner; an owner does it on the page Members.',
+    });
+  if (caller.role === 'owner') return;
   throw new Refusal('role_insufficient', {
     role: 'owners alone make owners, and take that away; ask one of them.',
   });

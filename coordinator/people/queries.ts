@@ -4,6 +4,7 @@ import { isoText } from '../../shared/base/time.ts';
 import { isViolationOf, type Queryable } from '../database/connect.ts';
 import { countOf } from '../database/sql.ts';
 import type { Role } from '../gate/caller.ts';
+import { orNotFound } from '../gate/context.ts';
 import type { PlanName } from '../gate/plans.ts';
 import { deleteOneTime } from './one-time.ts';
 
@@ -112,16 +113,16 @@ export async function linkInvitation(
   await sql`update invitations set fingerprint = ${fingerprint}, mailed = true where id = ${id}`;
 }
 
-/** True when it existed: of two concurrent uses, one succeeds. */
+/** Undefined when it does not exist: of two concurrent uses, one succeeds. */
 export async function useInvitation(
   sql: Queryable,
   organisation: string,
   id: string,
-): Promise<boolean> {
-  return (
-    (await sql`delete from invitations where organisation_id = ${organisation} and id = ${id}`)
-      .count > 0
-  );
+): Promise<{ readonly email: string; readonly role: Role } | undefined> {
+  const [row] = await sql<{ email: string; role: Role }[]>`
+    delete from invitations where organisation_id = ${organisation} and id = ${id}
+    returning email, role`;
+  return row;
 }
 
 /** Deletes the user's invitations; `ofOwners`: only those that make an owner. */
@@ -162,6 +163,16 @@ export async function userByEmail(sql: Queryable, email: string): Promise<UserRo
   const [row] = await sql<
     UserRow[]
   >`select id, email from users where lower(email) = lower(${email})`;
+  return row;
+}
+
+/** @throws Refusal `user_not_found`. */
+export async function userNamed(sql: Queryable, email: string): Promise<UserRow> {
+  return orNotFound(await userByEmail(sql, email.trim()), 'user_not_found');
+}
+
+export async function userById(sql: Queryable, id: string): Promise<UserRow | undefined> {
+  const [row] = await sql<UserRow[]>`select id, email from users where id = ${id}`;
   return row;
 }
 

@@ -3,13 +3,13 @@ import { Refusal } from '../../shared/base/errors.ts';
 import { type AttemptLimit, failuresOf, hostOf } from '../gate/attempts.ts';
 import { handle } from '../gate/bind.ts';
 import type { AnonymousCaller } from '../gate/caller.ts';
-import { type ByAnonymous, type Early, orNotFound, type SignedOut } from '../gate/context.ts';
+import type { ByAnonymous, Early, SignedOut } from '../gate/context.ts';
 import { deadLink } from '../gate/roles.ts';
 import { codeSecretOf } from '../secrets/at-rest.ts';
 import * as contract from './contract.ts';
 import { deleteStartLinks, insertOneTime, lookAtOneTime, useOneTime } from './one-time.ts';
 import { issueChallenge, placeOf, requestOptions, signedPasskey, takeSigned } from './passkeys.ts';
-import { credentialsByEmail, userByEmail } from './queries.ts';
+import { credentialsByEmail, userNamed } from './queries.ts';
 import {
   hasRecoveryCode,
   hasSecondFactor,
@@ -27,7 +27,7 @@ import { deleteSessionOf, insertSession, linkLifetimes } from './sessions.ts';
  */
 export const createSignInLink = handle(contract.createSignInLink)(
   async ({ sql, now, with: { accountSecrets, baseUrl } }, { email, made_for }) => {
-    const user = orNotFound(await userByEmail(sql, email.trim()), 'user_not_found');
+    const user = await userNamed(sql, email);
     const { text, fingerprint } = await accountSecrets.mint('sign-in link');
     const expires_at = made_for === 'start' ? null : now + linkLifetimes.operator;
     if (made_for === 'start') await deleteStartLinks(sql);

@@ -1,6 +1,7 @@
 import { createChannel } from '../../shared/api/channels.ts';
 import { createGroup } from '../../shared/api/groups.ts';
 import { createMaintenanceWindow } from '../../shared/api/maintenance.ts';
+import { inviteMember } from '../../shared/api/members.ts';
 import { createMonitor, updateMonitor } from '../../shared/api/monitors.ts';
 import { muteAlerts, showMute, unmuteAlerts } from '../../shared/api/notifications.ts';
 import type { OutputOf } from '../../shared/api/operation.ts';
@@ -12,7 +13,6 @@ import { wordsOf } from '../../shared/base/names.ts';
 import { capital } from '../../shared/base/text.ts';
 import type { AccessRule } from '../gate/roles.ts';
 import { beginExport } from '../offboarding/contract.ts';
-import { inviteMember } from '../organisations/contract.ts';
 import { recentOf } from '../web/cookies.ts';
 import { heading, states, stateWords } from '../web/elements.ts';
 import { hiddenField } from '../web/forms.ts';

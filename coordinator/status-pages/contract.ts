@@ -158,38 +158,6 @@ export const getStatusPageIncident = innerOperation({
   refusals: ['status_page_not_found', 'incident_not_found'],
 });
 
-export const listStatusPageSubscribers = innerOperation({
-  id: 'listStatusPageSubscribers',
-  access: 'write',
-  does: 'looks',
-  summary: 'List the subscribers of a status page',
-  params: pageId,
-  query: pageQuery,
-  response: page(
-    'StatusPageSubscriberPage',
-    object('StatusPageSubscriberOut', {
-      id: uuid(),
-      kind: literal(['email', 'webhook']),
-      /** The mailbox, or the host of the webhook. */
-      address: string(),
-      asked_at: dateTime(),
-      /** Null: not confirmed yet, or switched off. */
-      confirmed_at: nullable(dateTime()),
-      failing_since: nullable(dateTime()),
-      off_at: nullable(dateTime()),
-    }),
-  ),
-  refusals: ['status_page_not_found'],
-});
-
-export const removeStatusPageSubscriber = innerOperation({
-  id: 'removeStatusPageSubscriber',
-  access: 'write',
-  summary: 'Remove a subscriber of a status page',
-  params: { ...pageId, subscriber_id: uuid() },
-  refusals: ['status_page_not_found'],
-});
-
 export const setStatusPageLogo = innerOperation({
   id: 'setStatusPageLogo',
   access: 'write',

@@ -206,7 +206,7 @@ export const getStatusPageIncident = handle(contract.getStatusPageIncident)(
 );
 
 /** Oldest first. */
-export const listStatusPageSubscribers = handle(contract.listStatusPageSubscribers)(
+export const listStatusPageSubscribers = handle(api.listStatusPageSubscribers)(
   async ({ sql, organisation, with: { cursors } }, { page_id: page, ...input }) => {
     await requirePage(sql, organisation.id, page);
     return placedPageOf(
@@ -224,7 +224,7 @@ export const listStatusPageSubscribers = handle(contract.listStatusPageSubscribe
 );
 
 /** Whether it was there or not: they may have unsubscribed meanwhile. */
-export const removeStatusPageSubscriber = handle(contract.removeStatusPageSubscriber)(
+export const removeStatusPageSubscriber = handle(api.removeStatusPageSubscriber)(
   async ({ sql, organisation }, { page_id: page, subscriber_id }) => {
     await requirePage(sql, organisation.id, page);
     await removeSubscriber(sql, page, subscriber_id);

@@ -114,7 +114,7 @@ export function createTokens({ sql, secretKey, previousKey, clock, log }: Depend
         user: holder.user_id,
         role: holder.role,
         scope: holder.scope,
-        token: { id: holder.id, name: holder.name },
+        token: { id: holder.id, name: holder.name, managesMembers: holder.manage_members },
         address,
       };
     },

@@ -1,3 +1,4 @@
+import * as api from '../../shared/api/tokens.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
@@ -18,16 +19,22 @@ import { deleteToken, insertToken, type ListedToken, tokenOwner, tokenPage } fro
 export const createToken = handle(contract.createToken)(
   async ({ sql, organisation, caller, now, note, with: { mintToken } }, input) => {
     const [name, scope] = [nameFrom(input.name), scopeFrom(input.scope)];
+    const { manage_members } = input;
     if (input.email !== null && caller.is !== 'operator')
       throw new Refusal('role_insufficient', {
         email: 'tokens are made by the user whom they belong to.',
       });
-    const user =
-      caller.user ??
-      orNotFound(
-        await memberByEmail(sql, organisation.id, (input.email ?? '').trim()),
-        'member_not_found',
-      ).user_id;
+    const member =
+      caller.user === null
+        ? orNotFound(
+            await memberByEmail(sql, organisation.id, (input.email ?? '').trim()),
+            'member_not_found',
+          )
+        : { user_id: caller.user, role: caller.role };
+    if (manage_members && (member.role !== 'owner' || scope !== 'read_write'))
+      throw new Refusal('role_insufficient', {
+        manage_members: 'is for tokens of owners that may read and write.',
+      });
     const expires_at = input.expires_at && epochOf(input.expires_at, organisation.time_zone);
     if (expires_at !== null && expires_at <= now)
       throw new Refusal('expiry_invalid', {
@@ -40,6 +47,7 @@ export const createToken = handle(contract.createToken)(
       after: {
         name,
         scope,
+        ...(manage_members && { manage_members: true }),
         begins: shown,
         expires_at: isoText(expires_at),
         ...(input.email === null ? {} : { owner: input.email.trim() }),
@@ -49,9 +57,10 @@ export const createToken = handle(contract.createToken)(
     const isTheirs = await insertToken(sql, {
       id,
       organisation: organisation.id,
-      user,
+      user: member.user_id,
       name,
       scope,
+      manage_members,
       fingerprint,
       shown,
       created_at: now,
@@ -63,7 +72,7 @@ export const createToken = handle(contract.createToken)(
   },
 );
 
-export const listTokens = handle(contract.listTokens)(async (context, input) => {
+export const listTokens = handle(api.listTokens)(async (context, input) => {
   const { sql, organisation } = context;
   const of = whose(context);
   return pageOf(
@@ -91,20 +100,19 @@ function tokenJson({ caller, now }: InOrganisation) {
   });
 }
 
-export const getToken = handle(contract.getToken)(async (context, { token_id: id }) => {
+export const getToken = handle(api.getToken)(async (context, { token_id: id }) => {
   const { sql, organisation } = context;
   const [row] = await tokenPage(sql, organisation.id, { user: whose(context), id }, afterAll, 1);
   return tokenJson(context)(orNotFound(row, 'token_not_found'));
 });
 
 /** Everyone may revoke their own tokens; owners and admins those of others, too. */
-export const revokeToken = handle(contract.revokeToken)(
+export const revokeToken = handle(api.revokeToken)(
   async ({ sql, organisation, caller, note }, { token_id }) => {
     const token = await tokenOwner(sql, organisation.id, token_id);
     if (token === undefined || (token.user_id !== caller.user && !mayManage(caller.role)))
       throw notFound('token_not_found');
     note({ before: { name: token.name, scope: token.scope, owner: token.email } });
     await deleteToken(sql, organisation.id, token_id);
-    return { id: token_id };
   },
 );

@@ -1,5 +1,6 @@
 import type { OutputOf } from '../../shared/api/operation.ts';
 import { listPingKeys } from '../../shared/api/ping-keys.ts';
+import { getToken, listTokens, revokeToken } from '../../shared/api/tokens.ts';
 import { clientLines, connectedAssistants } from '../assistants/pages.ts';
 import { proofFirst } from '../people/pages/parts.ts';
 import { confirm } from '../web/confirm.ts';
@@ -13,7 +14,14 @@ import {
   rowAct,
 } from '../web/elements.ts';
 import { formOf } from '../web/form-data.ts';
-import { choiceField, type FormState, formSummary, selectField, textField } from '../web/forms.ts';
+import {
+  checkField,
+  choiceField,
+  type FormState,
+  formSummary,
+  selectField,
+  textField,
+} from '../web/forms.ts';
 import { html, type Part, query } from '../web/html.ts';
 import {
   forMembers,
@@ -24,7 +32,7 @@ import {
   show,
 } from '../web/page.ts';
 import { acts, stepTable } from '../web/tables.ts';
-import { createToken, getToken, listTokens, revokeToken } from './contract.ts';
+import { createToken } from './contract.ts';
 
 /** Tokens: one's own, and for owners and admins everyone's. */
 export const tokensPage = forMembers.get('/tokens', async (request) => {
@@ -91,7 +99,7 @@ function rowOf(token: Token, request: MembersRequest) {
         <span class="softer"><code>${shown}…</code></span>
       </span>
     `,
-    Access: scopeText(token.scope),
+    Access: accessText(token),
     ...(manages(request) && { Owner: ownerOf(token) }),
     'Last used': usedOf(token, request),
     Expires: endOf(token, request),
@@ -106,7 +114,8 @@ function rowOf(token: Token, request: MembersRequest) {
   };
 }
 
-function scopeText(scope: string): string {
+function accessText({ scope, manage_members }: Token): string {
+  if (manage_members) return 'Read, write and manage members';
   return scope === 'read' ? 'Read' : 'Read and write';
 }
 
@@ -141,13 +150,14 @@ const lives = [
 export const newTokenPages = forMembers.form('/tokens/new', (request) => ({
   fresh: () => proofFirst(request) ?? formOf({ scope: 'read', expires_at: '' }),
   shown: (state) => form(request, state),
-  fields: ['name', 'scope', 'expires_at'],
+  fields: ['name', 'scope', 'manage_members', 'expires_at'],
   act: async () => {
     const { form: sent, ask } = request;
     const ends = sent.value('expires_at') ?? '';
     const made = await ask(createToken, {
       name: sent.value('name') ?? '',
       scope: sent.value('scope') ?? '',
+      manage_members: sent.value('manage_members') === 'true',
       ...(ends === '' ? {} : { expires_at: ends }),
     });
     return shown(request, made);
@@ -199,6 +209,15 @@ function form(request: MembersRequest, state: FormState): PageAnswer {
           state,
         })}
         ${choiceField({ name: 'scope', label: 'Access', choices: scopes, state })}
+        ${
+          caller.role === 'owner' &&
+          checkField({
+            name: 'manage_members',
+            label: 'Also manage members',
+            help: 'For a token that may write. Anyone who has it can invite people, change their roles and remove them, except owners.',
+            state,
+          })
+        }
         ${selectField({
           name: 'expires_at',
           label: 'Expires',
@@ -297,7 +316,7 @@ export const revokePages = forMembers.form('/tokens/:token_id/revoke', async (re
           </div>
           <div class="setting">
             <dt>Access</dt>
-            <dd>${scopeText(token.scope)}</dd>
+            <dd>${accessText(token)}</dd>
           </div>
           <div class="setting">
             <dt>Last used</dt>

@@ -9,6 +9,7 @@ type TokenHolder = {
   readonly id: string;
   readonly name: string;
   readonly scope: Scope;
+  readonly manage_members: boolean;
   readonly expires_at: number | null;
   readonly user_id: string;
   readonly role: Role;
@@ -28,8 +29,8 @@ export function tokenHolders(
   fingerprints: readonly string[],
 ): Promise<TokenHolder[]> {
   return sql<TokenHolder[]>`
-    select encode(t.fingerprint, 'hex') as fingerprint, t.id, t.name, t.scope, t.expires_at,
-      t.user_id, m.role,
+    select encode(t.fingerprint, 'hex') as fingerprint, t.id, t.name, t.scope, t.manage_members,
+      t.expires_at, t.user_id, m.role,
       o.id as organisation_id, o.name as organisation, o.plan, o.time_zone,
         (extract(epoch from o.ends_at) * 1000)::float8 as ends_at
     from tokens t
@@ -44,6 +45,7 @@ type NewToken = {
   readonly user: string;
   readonly name: string;
   readonly scope: Scope;
+  readonly manage_members: boolean;
   readonly fingerprint: Buffer;
   readonly shown: string;
   readonly created_at: number;
@@ -52,12 +54,12 @@ type NewToken = {
 
 /** False: its user no longer belongs to the organisation. */
 export async function insertToken(sql: Queryable, token: NewToken): Promise<boolean> {
-  const { id, organisation, user, name, scope, fingerprint, shown, created_at, expires_at } = token;
+  const { id, organisation, user, name, scope, fingerprint, shown } = token;
   const { count } =
-    await sql`insert into tokens (id, organisation_id, user_id, name, scope, fingerprint, shown,
-      created_at, expires_at)
-    select ${id}, m.organisation_id, m.user_id, ${name}, ${scope}, ${fingerprint}, ${shown},
-      ${new Date(created_at)}, ${isoText(expires_at)}
+    await sql`insert into tokens (id, organisation_id, user_id, name, scope, manage_members, fingerprint,
+      shown, created_at, expires_at)
+    select ${id}, m.organisation_id, m.user_id, ${name}, ${scope}, ${token.manage_members},
+      ${fingerprint}, ${shown}, ${new Date(token.created_at)}, ${isoText(token.expires_at)}
     from memberships m where m.organisation_id = ${organisation}
       and m.user_id = ${user} for key share`;
   return count > 0;
@@ -69,6 +71,7 @@ export type ListedToken = {
   readonly name: string;
   readonly shown: string;
   readonly scope: Scope;
+  readonly manage_members: boolean;
   readonly user_id: string;
   readonly email: string;
   /** The owner's name. */
@@ -89,7 +92,7 @@ export function tokenPage(
   limit: number,
 ): Promise<ListedToken[]> {
   return sql<ListedToken[]>`
-    select t.key, t.id, t.name, t.shown, t.scope, t.user_id, u.email, u.name as owner, t.created_at,
+    select t.key, t.id, t.name, t.shown, t.scope, t.manage_members, t.user_id, u.email, u.name as owner, t.created_at,
       t.expires_at, t.last_used_at
     from tokens t join users u on u.id = t.user_id
     where t.organisation_id = ${organisation} and t.key < ${before}

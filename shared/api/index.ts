@@ -8,6 +8,7 @@ import {
   updateChannel,
 } from './channels.ts';
 import { createEvent, listEvents } from './events.ts';
+import { listCertificates, listDomains } from './expiry.ts';
 import { applyFile, getFile, planFile } from './files.ts';
 import { createGroup, deleteGroup, getGroup, listGroups, updateGroup } from './groups.ts';
 import {
@@ -32,6 +33,14 @@ import {
   startMaintenanceNow,
   updateMaintenanceWindow,
 } from './maintenance.ts';
+import {
+  inviteMember,
+  listInvitations,
+  listMembers,
+  removeMember,
+  setMemberRole,
+  withdrawInvitation,
+} from './members.ts';
 import {
   batchMonitors,
   createMonitor,
@@ -59,7 +68,7 @@ import {
   updateObjective,
 } from './objectives.ts';
 import type { RestOperation } from './operation.ts';
-import { listAudit, whoami } from './organisations.ts';
+import { listAudit, showOrganisation, whoami } from './organisations.ts';
 import { createPingKey, endPingKey, listPingKeys, rotatePingKey } from './ping-keys.ts';
 import { getPlace, listPlaces, updatePlace } from './places.ts';
 import {
@@ -98,16 +107,19 @@ import {
   getStatusPage,
   getStatusPageSubscribers,
   listStatusPagePosts,
+  listStatusPageSubscribers,
   listStatusPages,
   orderStatusPage,
   removeStatusPageGroup,
   removeStatusPageMonitor,
+  removeStatusPageSubscriber,
   renewStatusPageLink,
   updateStatusPage,
   updateStatusPageGroup,
   updateStatusPageMonitor,
 } from './status-pages.ts';
 import { createTest, getTest } from './test-runs.ts';
+import { getToken, listTokens, revokeToken } from './tokens.ts';
 import { listDeletedMonitors, restoreMonitor } from './trash.ts';
 import {
   createWebhook,
@@ -125,6 +137,16 @@ import {
 /** The whole REST API, version 1: every operation by its id, in the order of the document. */
 export const operations = {
   whoami,
+  showOrganisation,
+  listMembers,
+  setMemberRole,
+  removeMember,
+  listInvitations,
+  inviteMember,
+  withdrawInvitation,
+  listTokens,
+  getToken,
+  revokeToken,
   listMonitors,
   createMonitor,
   batchMonitors,
@@ -154,6 +176,8 @@ export const operations = {
   getMonitorPings,
   createTest,
   getTest,
+  listCertificates,
+  listDomains,
   listIncidents,
   getIncident,
   getIncidentEvidence,
@@ -210,6 +234,8 @@ export const operations = {
   addStatusPageReportUpdate,
   deleteStatusPageReport,
   getStatusPageSubscribers,
+  listStatusPageSubscribers,
+  removeStatusPageSubscriber,
   checkStatusPageDomain,
   renewStatusPageLink,
   acknowledgeIncident,

@@ -91,9 +91,9 @@ function redactFaults(faults: readonly Fault[]): readonly Fault[] {
 
 /**
  * What a caller's role and scope must allow: reading, changing what is the caller's alone, writing,
- * managing the organisation (owner and admin), or owning it.
+ * managing the organisation (owner and admin), deciding who belongs to it, or owning it.
  */
-type Access = 'read' | 'self' | 'write' | 'manage' | 'own';
+type Access = 'read' | 'self' | 'write' | 'manage' | 'members' | 'own';
 
 /**
  * For whom an operation is: a user in an organisation, a user on what is their own, anyone who is
@@ -343,6 +343,8 @@ export const exampleIds = {
   test: '019aae31-6b0f-7e59-a2c4-8d1f5b7e3c60',
   post: '019aa1f2-1c07-7a93-8e46-5b9d0f2c7a18',
   page: '019a9c1a-77f1-7a25-8c04-2f6d3b9e1a55',
+  member: '019a9c0e-1b2d-7f46-8a35-6c9e2d4f7b10',
+  subscriber: '019aa1f5-4c72-7e18-9b60-3d8a5f2c7e91',
   report: '019aa1f3-2f55-7c11-9d0a-7e4b8c1d6f29',
   share: '019aa1f4-0b3e-7d62-8c57-2f9a6e1d4b83',
 } as const;
@@ -477,4 +479,4 @@ export function nullableString(description: string, more: JsonSchema = {}) {
 export const apiVersion = '1.1.9';
 
 /** Counts our additions to that version: one more with every change of the document. */
-export const apiRevision = 85;
+export const apiRevision = 86;

@@ -1,4 +1,15 @@
-import { dateTime, dict, grown, integer, maybe, nullable, object, string, uuid } from './fields.ts';
+import {
+  array,
+  dateTime,
+  dict,
+  grown,
+  integer,
+  maybe,
+  nullable,
+  object,
+  string,
+  uuid,
+} from './fields.ts';
 import { moment, written } from './moment.ts';
 import { exampleIds, operation, page, pageQuery } from './operation.ts';
 
@@ -38,6 +49,48 @@ export const whoami = operation({
   description:
     'The organisation, role, scope and name of the token in use. The first call to make.',
   response: MeOut,
+});
+
+export const showOrganisation = operation({
+  id: 'showOrganisation',
+  method: 'GET',
+  path: '/api/v1/organisation',
+  tag: 'Organisation',
+  access: 'read',
+  summary: 'Get the organisation, its plan and its usage',
+  description: 'Each thing that a plan limits, with how many there are and how many there may be.',
+  response: object('ShownOrganisationOut', {
+    id: uuid({ example: exampleIds.organisation }),
+    name: string({ example: 'Harbour Works' }),
+    time_zone: string({
+      description: 'The IANA time zone that times without an offset are read in.',
+      example: 'Europe/Vienna',
+    }),
+    plan: string({ description: '`free`, `team`, `business` or `self_hosted`.', example: 'team' }),
+    created_at: dateTime({ example: '2026-11-02T09:30:00.000Z' }),
+    ends_at: nullable(dateTime(), {
+      description: 'When it will be deleted; null: never.',
+      example: null,
+    }),
+    least_interval_s: integer(
+      {},
+      { description: 'How often the plan checks at most, in seconds.', example: 60 },
+    ),
+    used: array(
+      object('UsedOut', {
+        what: string({
+          description:
+            '`monitors`, `status_pages`, `members`, `private_probes`, `channels`, `webhooks`, `groups`, `objectives` or `windows` (maintenance that is not over). There may be others later.',
+          example: 'monitors',
+        }),
+        count: integer({}, { meaning: 'How many there are.', example: 42 }),
+        most: nullable(integer(), {
+          description: 'null where the plan has no limit.',
+          example: 100,
+        }),
+      }),
+    ),
+  }),
 });
 
 export const listAudit = operation({

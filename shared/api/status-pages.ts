@@ -540,3 +540,56 @@ export const getStatusPageSubscribers = operation({
   response: SubscribersOut,
   refusals: ['status_page_not_found'],
 });
+
+const subscriptions = '/api/v1/status-pages/{page_id}/subscriptions';
+
+export const listStatusPageSubscribers = operation({
+  id: 'listStatusPageSubscribers',
+  method: 'GET',
+  path: subscriptions,
+  tag: 'Status page posts',
+  access: 'write',
+  does: 'looks',
+  summary: 'List the subscribers of a status page',
+  description: 'Oldest first, with their addresses: for those who may edit the page.',
+  params: pageId,
+  query: pageQuery,
+  response: page(
+    'StatusPageSubscriberPage',
+    object('StatusPageSubscriberOut', {
+      id: uuid({ example: exampleIds.subscriber }),
+      kind: literal(['email', 'webhook'], { meaning: 'How they are notified.', example: 'email' }),
+      address: string({
+        description: 'The mailbox, or the host of the webhook.',
+        example: 'ada@reader.example.com',
+      }),
+      asked_at: dateTime({ meaning: 'When they subscribed.', example: '2026-11-20T12:00:00.000Z' }),
+      confirmed_at: nullable(dateTime(), {
+        description: 'Null: not confirmed yet, or switched off.',
+        example: '2026-11-20T12:04:00.000Z',
+      }),
+      failing_since: nullable(dateTime(), {
+        meaning: 'Since when nothing reaches them.',
+        example: null,
+      }),
+      off_at: nullable(dateTime(), {
+        meaning: 'When it was switched off after failures.',
+        example: null,
+      }),
+    }),
+  ),
+  refusals: ['status_page_not_found'],
+  columns: ['address', 'kind', 'confirmed_at', 'failing_since', 'off_at', 'id'],
+});
+
+export const removeStatusPageSubscriber = operation({
+  id: 'removeStatusPageSubscriber',
+  method: 'DELETE',
+  path: `${subscriptions}/{subscriber_id}`,
+  tag: 'Status page posts',
+  access: 'write',
+  summary: 'Remove a subscriber of a status page',
+  description: 'Also where they have unsubscribed meanwhile. They may subscribe again.',
+  params: { ...pageId, subscriber_id: uuid() },
+  refusals: ['status_page_not_found'],
+});

@@ -1,7 +1,8 @@
 import { operations } from '../api/index.ts';
 import { publicPlace } from '../api/places.ts';
 import { isRecord } from '../base/json.ts';
-import { answerAsJson, oneLine, shortened } from './lines.ts';
+import { oneLine } from './columns.ts';
+import { answerAsJson, shortened } from './lines.ts';
 import { type Around, type Row, type Tool, type ToolAnswer, ToolFault } from './tools.ts';
 
 /** Tools that change something. */

@@ -1,6 +1,7 @@
 import { configKeys, kinds } from '../api/config-keys.ts';
 import { dateTime, dict, integer, maybe, nullable, string } from '../api/fields.ts';
 import { operations } from '../api/index.ts';
+import { accountRows } from './account.ts';
 import { confirming, deletedMonitor, tried, withFixedArguments } from './changes.ts';
 import {
   answerAsJson,
@@ -92,6 +93,7 @@ const rows = {
     },
   },
   ...reportRows,
+  ...accountRows,
   response_times: {
     operation: operations.getMonitorResults,
     title: 'Response times of a monitor',

@@ -2,17 +2,8 @@ import { csvOf } from '../api/csv.ts';
 import { boolean, maybe } from '../api/fields.ts';
 import { operations } from '../api/index.ts';
 import { confirming } from './changes.ts';
-import {
-  answerAsJson,
-  bytesOf,
-  closing,
-  endOfLists,
-  listed,
-  maxBytes,
-  opening,
-  records,
-  whole,
-} from './lines.ts';
+import { bytesOf, records } from './columns.ts';
+import { answerAsJson, closing, endOfLists, listed, maxBytes, opening, whole } from './lines.ts';
 import type { Row, ToolAnswer } from './tools.ts';
 
 /** Tools of reports, and of what is promised. */

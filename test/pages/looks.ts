@@ -460,7 +460,7 @@ export const pageLooks: readonly PageLook[] = [
     isNewEachTime: true,
   },
   { name: 'tokens-of-a-viewer', path: '/tokens', as: 'viewer' },
-  { name: 'token-new', path: '/tokens/new', as: 'viewer' },
+  { name: 'token-new', path: '/tokens/new', as: 'owner' },
   { name: 'token-made', path: '/tokens/new', as: 'owner', first: makeToken, isNewEachTime: true },
   { name: 'token-revoke', path: `/tokens/${ownToken}/revoke`, as: 'owner' },
   {

@@ -7,6 +7,7 @@ import { createRateLimiter } from '../../coordinator/gate/rate-limit.ts';
 import type { TestRunsPart } from '../../coordinator/monitors/test-run.ts';
 import { newSigningSecret } from '../../coordinator/notifications/kinds/webhook.ts';
 import { handlers } from '../../coordinator/operations.ts';
+import { insertMember, insertUser } from '../../coordinator/people/queries.ts';
 import type { ProbesPart } from '../../coordinator/probes/identities.ts';
 import { revokeProbe } from '../../coordinator/probes/queries.ts';
 import { createSecretsAtRest } from '../../coordinator/secrets/at-rest.ts';
@@ -204,6 +205,8 @@ export type Things = {
   readonly post: string;
   /** On the page. */
   readonly report: string;
+  /** Of the page. */
+  readonly subscriber: string;
   /** A link to a report of uptime. */
   readonly share: string;
   /** Of a report, to the member. */
@@ -217,6 +220,12 @@ export type Things = {
   readonly webhook: string;
   /** Of the webhook. */
   readonly delivery: string;
+  /** Of whoever made it, and not the one that they call with. */
+  readonly token: string;
+  /** Another member, who may only read. */
+  readonly otherMember: string;
+  /** Of a member. */
+  readonly invitation: string;
   /** The address of whoever made it. */
   readonly member: string;
 };
@@ -231,7 +240,7 @@ const idOf = (body: unknown): string => {
 
 export const createThings = async (
   api: Api,
-  { organisation, readWrite, email }: Person,
+  { organisation, user, readWrite, email }: Person,
   options = { published: true },
 ): Promise<Things> => {
   const send = async (url: string, payload: object): Promise<string> =>
@@ -267,6 +276,9 @@ export const createThings = async (
   const report = newId();
   await api.sql`insert into status_page_reports (id, page_id, organisation_id, title, started_at)
     values (${report}, ${page}, ${organisation}, 'Slow', now())`;
+  const subscriber = newId();
+  await api.sql`insert into status_page_subscribers (id, page_id, email, language, asked_at)
+    values (${subscriber}, ${page}, 'ada@reader.example', 'en', now())`;
   if (options.published)
     await call(api, readWrite, {
       method: 'POST',
@@ -279,6 +291,18 @@ export const createThings = async (
   // Things are made again and again, and tests are limited.
   await api.sql`delete from trials where organisation_id = ${organisation}`;
   const test = await send('/api/v1/tests', { type: 'https', target: 'https://example.org/' });
+  const [otherMember, invitation] = [newId(), newId()];
+  await insertUser(api.sql, {
+    id: otherMember,
+    email: `${otherMember}@example.org`,
+    password_hash: 'none',
+  });
+  await insertMember(api.sql, organisation, otherMember, 'viewer');
+  await api.sql`insert into invitations (id, organisation_id, email, role, created_at, expires_at)
+    values (${invitation}, ${organisation}, ${`${invitation}@example.org`}, 'viewer', now(), now() + interval '1 week')`;
+  const token = newId();
+  await api.sql`insert into tokens (id, organisation_id, user_id, name, scope, fingerprint, shown)
+    values (${token}, ${organisation}, ${user}, 'Old', 'read', ${Buffer.from(token)}, 'svc_0000')`;
   const [webhook, delivery] = [newId(), newId()];
   await insertWebhook(
     api.sql,
@@ -316,6 +340,7 @@ export const createThings = async (
     channel,
     post,
     report,
+    subscriber,
     share: await send('/api/v1/reports/shares', {}),
     mail: await send('/api/v1/reports/mails', { every: 'week', group }),
     probeInvitation,
@@ -324,6 +349,9 @@ export const createThings = async (
     test,
     webhook,
     delivery,
+    token,
+    otherMember,
+    invitation,
     member: email,
   };
 };

@@ -18,7 +18,7 @@ export type Person = {
   readonly user: string;
   readonly organisation: string;
   readonly role: Role;
-  /** As the gate is called by a read-write token of this person. */
+  /** As the gate is called by a read-write token of this person; an owner's manages members. */
   readonly caller: Caller;
   /** API tokens of this person, as text. */
   readonly read: string;
@@ -37,7 +37,7 @@ type Options = { readonly plan?: PlanName; readonly time_zone?: string; readonly
 
 const tokenOf = async (
   sql: Sql,
-  person: { organisation: string; user: string },
+  { role, ...person }: { organisation: string; user: string; role: Role },
   scope: Scope,
 ): Promise<{ id: string; token: string }> => {
   const tokens = createTokens({
@@ -53,6 +53,7 @@ const tokenOf = async (
     ...person,
     name: `${scope} of a test`,
     scope,
+    manage_members: managesMembers(role, scope),
     fingerprint,
     shown,
     created_at: Date.now(),
@@ -60,6 +61,9 @@ const tokenOf = async (
   });
   return { id, token };
 };
+
+const managesMembers = (role: Role, scope: Scope): boolean =>
+  role === 'owner' && scope === 'read_write';
 
 const person = async (
   sql: Sql,
@@ -70,9 +74,13 @@ const person = async (
   const email = `${role}-${randomBytes(6).toString('hex')}@example.org`;
   await insertUser(sql, { id: user, email, password_hash: 'none' });
   await insertMember(sql, organisation.id, user, role);
-  const of = { organisation: organisation.id, user };
+  const of = { organisation: organisation.id, user, role };
   const [read, readWrite] = [await tokenOf(sql, of, 'read'), await tokenOf(sql, of, 'read_write')];
-  const token = { id: readWrite.id, name: 'read_write of a test' };
+  const token = {
+    id: readWrite.id,
+    name: 'read_write of a test',
+    managesMembers: managesMembers(role, 'read_write'),
+  };
   const caller: Caller = { is: 'token', organisation, user, role, scope: 'read_write', token };
   return {
     email,
@@ -105,6 +113,14 @@ export const createTestOrganisation = async (
     await of('viewer'),
   ];
   return { organisation: organisation.id, name, owner, admin, member, viewer };
+};
+
+/** The same person at a page: what a token may not do. */
+export const inPerson = (who: Person | Caller): Caller => {
+  const caller = 'caller' in who ? who.caller : who;
+  if (caller.is !== 'token') return caller;
+  const { token: _, ...rest } = caller;
+  return { ...rest, is: 'session' };
 };
 
 /** The same person with a token that may only read. */

@@ -262,6 +262,8 @@ create table tokens (
   user_id uuid not null,
   name text not null,
   scope text not null,
+  -- Whether it may also decide who belongs to the organisation: an owner made it for that.
+  manage_members boolean not null default false,
   fingerprint bytea not null,
   shown text not null,
   created_at timestamptz not null default now(),

@@ -4,6 +4,7 @@ import {
   assignIncident,
   unacknowledgeIncident,
 } from '../../../shared/api/incidents.ts';
+import type { listMembers } from '../../../shared/api/members.ts';
 import {
   type getMonitor,
   type getMonitorStatus,
@@ -14,7 +15,6 @@ import type { OutputOf } from '../../../shared/api/operation.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import { mutedWords, muteForm } from '../../monitors/pages/monitor-table.ts';
 import type { Explained } from '../../notifications/pages/parts.ts';
-import type { listMembers } from '../../organisations/contract.ts';
 import { hiddenField } from '../../web/forms.ts';
 import { type Html, html, icon, type Part, safeUrl } from '../../web/html.ts';
 import { menuButton, menuTitle, moreActions } from '../../web/menu.ts';

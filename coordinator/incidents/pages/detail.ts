@@ -10,6 +10,7 @@ import {
   withdrawIncidentShare,
   writePostMortem,
 } from '../../../shared/api/incidents.ts';
+import { listMembers } from '../../../shared/api/members.ts';
 import { getMonitor, getMonitorStatus } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { getMonitorPings } from '../../../shared/api/results.ts';
@@ -19,7 +20,6 @@ import { pingList } from '../../monitors/pages/heartbeat.ts';
 import { percentOfEnough } from '../../monitors/status.ts';
 import { explainNotifications } from '../../notifications/contract.ts';
 import { type Explained, notificationReason } from '../../notifications/pages/parts.ts';
-import { listMembers } from '../../organisations/contract.ts';
 import { listIncidentPages } from '../../status-pages/contract.ts';
 import { type IncidentPage, incidentPages } from '../../status-pages/pages/posts.ts';
 import { sampleLanes } from '../../web/charts.ts';

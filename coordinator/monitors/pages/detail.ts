@@ -1,3 +1,4 @@
+import { listCertificates, listDomains } from '../../../shared/api/expiry.ts';
 import { getIncidentEvidence, listIncidents } from '../../../shared/api/incidents.ts';
 import {
   deleteMonitor,
@@ -13,8 +14,6 @@ import { briefDuration, durationText } from '../../../shared/base/time.ts';
 import { outageRow, runbook } from '../../incidents/pages/verdict.ts';
 import { listNotified } from '../../notifications/contract.ts';
 import { recipients } from '../../notifications/pages/recipients.ts';
-import { listDomains } from '../../registrations/contract.ts';
-import { listCertificates } from '../../warnings/contract.ts';
 import { expiryFigures } from '../../warnings/pages/certificates.ts';
 import {
   chips,

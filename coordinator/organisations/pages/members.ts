@@ -1,3 +1,11 @@
+import {
+  inviteMember,
+  listInvitations,
+  listMembers,
+  removeMember,
+  setMemberRole,
+  withdrawInvitation,
+} from '../../../shared/api/members.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { capital } from '../../../shared/base/text.ts';
@@ -25,14 +33,6 @@ import {
   show,
 } from '../../web/page.ts';
 import { acts, table } from '../../web/tables.ts';
-import {
-  inviteMember,
-  listInvitations,
-  listMembers,
-  setMemberRole as membersSetMemberRole,
-  removeMember,
-  withdrawInvitation,
-} from '../contract.ts';
 
 const roles: readonly Choice[] = [
   {
@@ -69,8 +69,8 @@ export const rolePages = forMembers.form('/members/:member_id/role', async (requ
     shown: (state) => roleForm(request, member, state),
     fields: ['role'],
     act: async () => {
-      const { role } = await request.ask(membersSetMemberRole, {
-        email: member.email,
+      const { role } = await request.ask(setMemberRole, {
+        member_id: member.id,
         role: request.form.value('role') ?? '',
       });
       return seeOther('/members', {
@@ -87,7 +87,7 @@ async function memberOf(request: MembersRequest): Promise<Member> {
   const { items } = await request.ask(listMembers);
   const member = items.find(({ id }) => id === request.path.member_id);
   if (!member) throw new Refusal('member_not_found', 'Member not found.');
-  refuseUnlessMay(request, membersSetMemberRole);
+  refuseUnlessMay(request, setMemberRole);
   return member;
 }
 
@@ -144,7 +144,7 @@ export const removePages = forMembers.form('/members/:member_id/remove', async (
       }),
     fields: [],
     act: async () => {
-      await ask(removeMember, { email: member.email });
+      await ask(removeMember, { member_id: member.id });
       return isSelf
         ? seeOther('/organisations', { said: `You left ${caller.organisation.name}.` })
         : seeOther('/members', { said: `${name} removed.` });
@@ -202,8 +202,8 @@ function rowOf(member: Member, { may, times, caller }: MembersRequest) {
       </span>
     `,
     Since: times.day(joined_at),
-    Role: may(membersSetMemberRole) ? roleSelect(member, caller.role) : capital(role),
-    ...(may(membersSetMemberRole) && {
+    Role: may(setMemberRole) ? roleSelect(member, caller.role) : capital(role),
+    ...(may(setMemberRole) && {
       More: acts(
         !isSelf &&
           menu({

@@ -1,5 +1,5 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
-import { listAudit } from '../../../shared/api/organisations.ts';
+import { listAudit, showOrganisation } from '../../../shared/api/organisations.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import { beginExport, endOrganisation, readExport } from '../../offboarding/contract.ts';
 import { proofFirst } from '../../people/pages/parts.ts';
@@ -24,7 +24,7 @@ import {
   send,
   show,
 } from '../../web/page.ts';
-import { hideFirstSteps, showOrganisation, updateOrganisation } from '../contract.ts';
+import { hideFirstSteps, updateOrganisation } from '../contract.ts';
 
 const trail = [{ href: '/organisation', name: 'Organisation' }];
 
@@ -124,6 +124,7 @@ const nouns: Readonly<Record<string, string>> = {
   channels: 'Channels',
   webhooks: 'Webhooks',
   groups: 'Groups',
+  objectives: 'Objectives',
   windows: 'Active and upcoming maintenance',
 };
 

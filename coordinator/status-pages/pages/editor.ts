@@ -2,6 +2,7 @@ import {
   checkStatusPageDomain,
   deleteStatusPage,
   getStatusPage,
+  listStatusPageSubscribers,
   renewStatusPageLink,
   updateStatusPage,
 } from '../../../shared/api/status-pages.ts';
@@ -27,7 +28,6 @@ import {
 } from '../../web/page.ts';
 import {
   getStatusPageLogo,
-  listStatusPageSubscribers,
   previewStatusPage,
   removeStatusPageLogo,
   setStatusPageLogo,

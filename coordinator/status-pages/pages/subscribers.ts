@@ -1,12 +1,15 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
-import { getStatusPage } from '../../../shared/api/status-pages.ts';
+import {
+  getStatusPage,
+  listStatusPageSubscribers,
+  removeStatusPageSubscriber,
+} from '../../../shared/api/status-pages.ts';
 import { heading, linkButton, moreLink, nothing, rowAct } from '../../web/elements.ts';
 import { refuseUnlessMay } from '../../web/forms.ts';
 import { type Html, html, icon } from '../../web/html.ts';
 import { forMembers, type Page, seeOther, show } from '../../web/page.ts';
 import { acts, stepTable } from '../../web/tables.ts';
 import type { Times } from '../../web/times.ts';
-import { listStatusPageSubscribers, removeStatusPageSubscriber } from '../contract.ts';
 import { trail } from './cards.ts';
 
 /** Who is notified about a status page, for those who may change it. */

@@ -1,11 +1,10 @@
+import { listCertificates, listDomains } from '../../../shared/api/expiry.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { daysUntil } from '../../../shared/checks/warnings.ts';
-import { listDomains } from '../../registrations/contract.ts';
 import { figure, heading, linkButton, nothing, stateMark } from '../../web/elements.ts';
 import { type Html, html, type Part } from '../../web/html.ts';
 import { forMembers, type MembersRequest, type Page, show } from '../../web/page.ts';
 import { table } from '../../web/tables.ts';
-import { listCertificates } from '../contract.ts';
 
 type Certificate = OutputOf<typeof listCertificates>['items'][number];
 

@@ -46,6 +46,10 @@ const standIns: Things = {
   report: '00000000-0000-7000-8000-00000000000c',
   share: '00000000-0000-7000-8000-000000000011',
   mail: '00000000-0000-7000-8000-000000000019',
+  subscriber: '00000000-0000-7000-8000-00000000001a',
+  token: '00000000-0000-7000-8000-00000000001b',
+  otherMember: '00000000-0000-7000-8000-00000000001c',
+  invitation: '00000000-0000-7000-8000-00000000001d',
   webhook: '00000000-0000-7000-8000-00000000000e',
   delivery: '00000000-0000-7000-8000-00000000000f',
 };
@@ -69,6 +73,10 @@ const names = [
   'probe',
   'pingKey',
   'test',
+  'subscriber',
+  'token',
+  'otherMember',
+  'invitation',
   'webhook',
   'delivery',
 ] as const;
@@ -88,6 +96,10 @@ const {
   share,
   mail,
   probeInvitation,
+  subscriber,
+  token,
+  otherMember,
+  invitation,
   webhook,
   delivery,
 } = standIns;
@@ -119,7 +131,15 @@ const idsFor = (name: string): fc.Arbitrary<string> => {
                           ? [webhook]
                           : name.startsWith('delivery')
                             ? [delivery]
-                            : [incident];
+                            : name.startsWith('subscriber')
+                              ? [subscriber]
+                              : name.startsWith('token')
+                                ? [token]
+                                : name.startsWith('member')
+                                  ? [otherMember]
+                                  : name.startsWith('invitation')
+                                    ? [invitation]
+                                    : [incident];
   return fc.oneof(
     { weight: 16, arbitrary: fc.constantFrom(...fitting) },
     { weight: 1, arbitrary: fc.constantFrom(...Object.values(standIns)) },
@@ -148,7 +168,7 @@ it('answers whatever it is sent as the document says, and never with a fault of 
         payload: Buffer.from(withThings(payload.toString('latin1'), things), 'latin1'),
       }),
     };
-    const heard = await call(api, house.member.readWrite, options);
+    const heard = await call(api, house.owner.readWrite, options);
     const outcome = `${operationId} ${heard.status}`;
     answered.set(outcome, (answered.get(outcome) ?? 0) + 1);
     if (heard.status === 204) {

@@ -24,8 +24,8 @@ const pagesOnly: Readonly<Record<string, string>> = {
     ...['endSession', 'endOtherSessions', 'updateProfile'],
   ]),
   ...because('it decides who may act: a stolen token must not give itself company', [
-    ...['createUser', 'createToken', 'revokeToken', 'connectAssistant', 'disconnectAssistant'],
-    ...['inviteMember', 'withdrawInvitation', 'acceptInvitation', 'setMemberRole', 'removeMember'],
+    ...['createUser', 'createToken', 'connectAssistant', 'disconnectAssistant'],
+    ...['acceptInvitation'],
     ...['leaveOrganisation', 'switchOrganisation', 'foundOrganisation'],
   ]),
   ...because('it is about the whole organisation, and a person proves who they are first', [
@@ -48,7 +48,6 @@ const pagesOnly: Readonly<Record<string, string>> = {
   tryChannel: 'createChannel tests before it saves, and testChannel after',
   setStatusPageLogo: 'a picture is chosen by eye, once',
   removeStatusPageLogo: 'as it was chosen',
-  removeStatusPageSubscriber: 'addresses of subscribers are read by people alone',
 };
 
 /** Posts without an act, or whose act this test does not reach: the operations, or why none. */

@@ -87,6 +87,8 @@ const bodies: { readonly [Id in OperationId]?: (of: Things) => object } = {
   replayWebhook: () => ({ since: '2026-01-01T00:00:00Z' }),
   shareReport: ({ monitor }) => ({ monitor }),
   mailReport: ({ monitor }) => ({ monitor, every: 'week' }),
+  setMemberRole: () => ({ role: 'member' }),
+  inviteMember: () => ({ email: `${newId()}@example.org`, role: 'viewer' }),
   createTest: ({ monitor }) => ({ type: 'https', target: 'https://example.org/', monitor }),
 };
 
@@ -111,6 +113,10 @@ const request = (id: OperationId, of: Things) => {
     .replace('{channel_id}', of.channel)
     .replace('{post_id}', of.post)
     .replace('{report_id}', of.report)
+    .replace('{subscriber_id}', of.subscriber)
+    .replace('{token_id}', of.token)
+    .replace('{member_id}', of.otherMember)
+    .replace('{invitation_id}', of.invitation)
     .replace('{share_id}', of.share)
     .replace('{mail_id}', of.mail)
     .replace('{probe_invitation_id}', of.probeInvitation)
@@ -136,6 +142,18 @@ const writes = new Set(
 );
 
 const own = new Set(restOperations.filter(({ access }) => access === 'self').map(({ id }) => id));
+
+const unseen: ReadonlyMap<string, string> = new Map([
+  ['getTest', 'test_not_found'],
+  ['getToken', 'token_not_found'],
+]);
+
+/** What a viewer hears who asks for what is another's alone. */
+const notTheirs: ReadonlyMap<string, string> = new Map([
+  ['mailReport', 'report_mail_invalid'],
+  ['endReportMail', 'report_mail_not_found'],
+  ['revokeToken', 'token_not_found'],
+]);
 
 /** Everything of the house that somebody else could change, to compare before and after. */
 const inventory = async (): Promise<string> => {
@@ -198,6 +216,10 @@ describe('A caller without access', () => {
       channel: newId(),
       post: newId(),
       report: newId(),
+      subscriber: newId(),
+      token: newId(),
+      otherMember: newId(),
+      invitation: newId(),
       share: newId(),
       mail: newId(),
       probeInvitation: newId(),
@@ -212,6 +234,10 @@ describe('A caller without access', () => {
       (id) =>
         ![
           'whoami',
+          'showOrganisation',
+          'listMembers',
+          'inviteMember',
+          'listTokens',
           'batchMonitors',
           'planFile',
           'applyFile',
@@ -230,7 +256,10 @@ describe('A caller without access', () => {
       const foreign = await ask(id, strangers.owner.readWrite);
       const unheardOf = await ask(id, strangers.owner.readWrite, unknown);
       expect([id, foreign.status, foreign.text]).toEqual([id, unheardOf.status, unheardOf.text]);
-      if (id.startsWith('list') && !/^list(StatusPage(Posts|Reports)|WebhookDeliveries)$/.test(id))
+      if (
+        id.startsWith('list') &&
+        !/^list(StatusPage(Posts|Reports|Subscribers)|WebhookDeliveries)$/.test(id)
+      )
         expect([id, foreign.body]).toEqual([id, { items: [], next_cursor: null }]);
       else expect([id, foreign.status]).toEqual([id, 404]);
     }
@@ -262,15 +291,12 @@ describe('A caller without access', () => {
     for (const [token, code] of people)
       for (const id of ids) {
         const heard = await ask(id, token);
-        // The results of a test are for whoever began it.
+        // The results of a test are for whoever began it, a token for whoever made it.
         const read =
-          id === 'getTest' && !isOwners(token) ? [id, 404, 'test_not_found'] : [id, 200, undefined];
+          unseen.has(id) && !isOwners(token) ? [id, 404, unseen.get(id)] : [id, 200, undefined];
         // A viewer may do what is theirs alone, as far as they have it.
         if (own.has(id) && code === 'role_insufficient')
-          expect([id, codeOf(heard.body)]).toEqual([
-            id,
-            id === 'mailReport' ? 'report_mail_invalid' : 'report_mail_not_found',
-          ]);
+          expect([id, codeOf(heard.body)]).toEqual([id, notTheirs.get(id)]);
         else
           expect([id, heard.status, codeOf(heard.body)]).toEqual(
             writes.has(id) ? [id, 403, code] : read,
@@ -316,6 +342,10 @@ describe('A caller with access', () => {
         'withdrawIncidentShare',
         'withdrawReportShare',
         'endReportMail',
+        'revokeToken',
+        'withdrawInvitation',
+        'removeMember',
+        'removeStatusPageSubscriber',
         'revokeProbeInvitation',
         'endProbe',
         'endPingKey',
@@ -333,7 +363,11 @@ describe('A caller with access', () => {
       for (const id of [...order, ...last]) {
         const heard = await ask(id, token, of);
         const { success, access } = restOperations.find((operation) => operation.id === id) ?? {};
-        if (role === 'member' && access === 'manage') {
+        if (role === 'admin' && access === 'members') {
+          expect([id, codeOf(heard.body)]).toEqual([id, 'scope_insufficient']);
+          continue;
+        }
+        if (role === 'member' && (access === 'manage' || access === 'members')) {
           expect([id, codeOf(heard.body)]).toEqual([id, 'role_insufficient']);
           continue;
         }

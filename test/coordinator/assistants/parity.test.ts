@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { tools } from '../../../coordinator/assistants/mcp.ts';
 import { handlers } from '../../../coordinator/operations.ts';
+import { isReadOnly } from '../../../shared/api/operation.ts';
 import { readingTools } from '../../../shared/assistants/list.ts';
 import { inputSchema, listedTool } from '../../../shared/assistants/tools.ts';
 
@@ -27,10 +28,12 @@ describe('the tools of both forms', () => {
 
   test('say of themselves what their operation does', () => {
     for (const { name, operation, effect } of tools)
-      expect(effect === 'looks', name).toBe(operation.access === 'read');
+      expect(effect === 'looks', name).toBe(isReadOnly(operation));
     expect(tools.filter(({ effect }) => effect === 'deletes').map(({ name }) => name)).toEqual([
       'end_report_mail',
       'delete_objective',
+      'revoke_token',
+      'remove_subscriber',
       'delete_monitor',
       'delete_group',
       'delete_maintenance_window',
@@ -63,9 +66,9 @@ describe('the tools of both forms', () => {
       expect(JSON.stringify(inputSchema(tool)), tool.name).not.toContain('#/components');
   });
 
-  test('expose no credential: no token, invitation, heartbeat address, secret or member', () => {
+  test('expose no credential and let nobody in', () => {
     const doors =
-      /token|invit|member|beat|secret|export|share|password|session|passkey|(?:invite|create|end)probe|user|statuspage|operator|createchannel|updatechannel/i;
+      /createtoken|invit|(?:set|remove)member|beat|secret|export|share|password|session|passkey|(?:invite|create|end)probe|user|statuspage(?!subscriber)|operator|createchannel|updatechannel/i;
     expect(
       tools.filter(({ operation }) => doors.test(operation.id)).map(({ name }) => name),
     ).toEqual([]);

@@ -1,9 +1,9 @@
 import { beforeAll, expect, test } from 'vitest';
 import { operatorIn } from '../../../coordinator/gate/caller.ts';
-import { setMemberRole } from '../../../coordinator/organisations/contract.ts';
 import { createSignInLink, signOut } from '../../../coordinator/people/contract.ts';
 import { createTokens } from '../../../coordinator/tokens/authenticate.ts';
 import { createToken } from '../../../coordinator/tokens/contract.ts';
+import { setMemberRole } from '../../../shared/api/members.ts';
 import {
   createMonitor,
   deleteMonitor,
@@ -15,6 +15,7 @@ import { createLog } from '../../../shared/base/log.ts';
 import { gateBench, intake, signUpPolicyOf } from '../../support/gate.ts';
 import {
   createTestOrganisation,
+  inPerson,
   type TestOrganisation,
   testSecretKey,
 } from '../../support/people.ts';
@@ -71,9 +72,12 @@ test('a change says who made it, through what, and from where', async () => {
     interval_s: 60,
   });
   if (!signedIn.caller) throw new Error('no organisation');
-  await bench.call(setMemberRole, signedIn.caller, { email: house.viewer.email, role: 'member' });
+  await bench.call(setMemberRole, inPerson(signedIn.caller), {
+    member_id: house.viewer.user,
+    role: 'member',
+  });
   await bench.call(setMemberRole, operatorIn(house.owner.caller.organisation), {
-    email: house.viewer.email,
+    member_id: house.viewer.user,
     role: 'viewer',
   });
   const of = { organisation_id: house.organisation };

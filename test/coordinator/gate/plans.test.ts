@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { enforceLimit, plans } from '../../../coordinator/gate/plans.ts';
-import { showOrganisation } from '../../../coordinator/organisations/contract.ts';
 import { maxOwned, planOfAnother } from '../../../coordinator/organisations/model.ts';
 import { createGroup, deleteGroup } from '../../../shared/api/groups.ts';
 import {
@@ -11,6 +10,7 @@ import {
   updateMaintenanceWindow,
 } from '../../../shared/api/maintenance.ts';
 import { createMonitor } from '../../../shared/api/monitors.ts';
+import { showOrganisation } from '../../../shared/api/organisations.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { gateBench } from '../../support/gate.ts';
 import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';

@@ -3,14 +3,15 @@ import { operatorIn, type Person as SignedInPerson } from '../../../coordinator/
 import { changeMonitors } from '../../../coordinator/monitors/contract.ts';
 import { endOrganisation } from '../../../coordinator/offboarding/contract.ts';
 import { listOrganisations } from '../../../coordinator/operator/contract.ts';
-import { inviteMember, showOrganisation } from '../../../coordinator/organisations/contract.ts';
 import { acceptInvitation } from '../../../coordinator/people/contract.ts';
 import { publishedPage } from '../../../coordinator/status-pages/public/queries.ts';
 import { createTokens } from '../../../coordinator/tokens/authenticate.ts';
 import { keepOrganisation } from '../../../coordinator/web/contract.ts';
+import { inviteMember } from '../../../shared/api/members.ts';
 import { createMonitor, listMonitors } from '../../../shared/api/monitors.ts';
 import { muteAlerts, showMute } from '../../../shared/api/notifications.ts';
 import { rawInput } from '../../../shared/api/operation.ts';
+import { showOrganisation } from '../../../shared/api/organisations.ts';
 import { createStatusPage } from '../../../shared/api/status-pages.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
@@ -18,6 +19,7 @@ import { createLog } from '../../../shared/base/log.ts';
 import { gateBench } from '../../support/gate.ts';
 import {
   createTestOrganisation,
+  inPerson,
   type Person,
   type TestOrganisation,
   testSecretKey,
@@ -110,7 +112,7 @@ describe('ending', () => {
   });
 
   test('accepts no new member; the invitation is valid again when it is undone', async () => {
-    const { address } = await bench.call(inviteMember, house.owner, {
+    const { address } = await bench.call(inviteMember, inPerson(house.owner), {
       email: `${newId()}@example.org`,
       role: 'viewer',
     });

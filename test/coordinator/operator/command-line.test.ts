@@ -90,6 +90,7 @@ test('flags are those of the operation, and what it is about is its --id', () =>
     ['email', 'email', true],
     ['name', 'name', true],
     ['scope', 'scope', true],
+    ['manage-members', 'manage_members', false],
     ['expires-at', 'expires_at', false],
   ]);
   expect(inputFlags(rotateProbe)).toMatchObject([

@@ -17,6 +17,7 @@ import {
   runUnderstood,
   understand,
 } from '../../../coordinator/operator/command-line.ts';
+import { userNamed } from '../../../coordinator/people/queries.ts';
 import { createTokens } from '../../../coordinator/tokens/authenticate.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
@@ -36,6 +37,7 @@ afterAll(() => rm(folder, { recursive: true }));
 const dependencies = (): OperatorDependencies => ({
   gate: bench.gate,
   organisations: createOrganisationLookup(bench.sql),
+  userNamed: (email) => userNamed(bench.sql, email),
   migrate: () => migrate(bench.sql),
   backup: (file, progress) => writeBackup(bench.sql, file, progress),
   backups: { nightly: async () => ({}), drillNewest: async () => ({}), takeUp: async () => 0 },

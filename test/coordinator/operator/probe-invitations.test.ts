@@ -15,6 +15,7 @@ describe('probe invitations', () => {
   const dependencies = (): OperatorDependencies => ({
     gate: bench.gate,
     organisations: createOrganisationLookup(bench.sql),
+    userNamed: nothing,
     migrate: async () => [],
     backup: nothing,
     backups: { nightly: nothing, drillNewest: nothing, takeUp: nothing },
@@ -101,6 +102,7 @@ describe('config warnings', () => {
     const dependencies: OperatorDependencies = {
       gate: bench.gate,
       organisations: createOrganisationLookup(bench.sql),
+      userNamed: unused,
       migrate: async () => [],
       backup: unused,
       restore: unused,

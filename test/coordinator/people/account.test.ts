@@ -1,26 +1,20 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { operatorIn } from '../../../coordinator/gate/caller.ts';
 import { handlers } from '../../../coordinator/operations.ts';
-import {
-  createOrganisation,
-  createUser,
-  removeMember,
-  setMemberRole,
-} from '../../../coordinator/organisations/contract.ts';
+import { createOrganisation, createUser } from '../../../coordinator/organisations/contract.ts';
 import { verifyPassword } from '../../../coordinator/people/secrets.ts';
 import { createProbe } from '../../../coordinator/probes/contract.ts';
 import { createTokens, type Tokens } from '../../../coordinator/tokens/authenticate.ts';
-import {
-  createToken,
-  getToken,
-  listTokens,
-  revokeToken,
-} from '../../../coordinator/tokens/contract.ts';
+import { createToken } from '../../../coordinator/tokens/contract.ts';
+import { removeMember, setMemberRole } from '../../../shared/api/members.ts';
 import { whoami } from '../../../shared/api/organisations.ts';
+import { getToken, listTokens, revokeToken } from '../../../shared/api/tokens.ts';
+import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { gateBench } from '../../support/gate.ts';
 import {
   createTestOrganisation,
+  inPerson,
   type TestOrganisation,
   testSecretKey,
 } from '../../support/people.ts';
@@ -91,9 +85,9 @@ describe('users and members', () => {
 
   test('lose their tokens with a change of role, and keep them when the role stays', async () => {
     const { admin, owner, organisation } = await createTestOrganisation(bench.sql);
-    await bench.call(setMemberRole, owner, { email: admin.email.toUpperCase(), role: 'admin' });
+    await bench.call(setMemberRole, inPerson(owner), { member_id: admin.user, role: 'admin' });
     expect(await works(admin.readWrite)).toBe(true);
-    await bench.call(setMemberRole, owner, { email: admin.email, role: 'viewer' });
+    await bench.call(setMemberRole, inPerson(owner), { member_id: admin.user, role: 'viewer' });
     expect(await works(admin.readWrite)).toBe(false);
     expect(
       await bench.sql`select role from memberships where organisation_id = ${organisation} and user_id = ${admin.user}`,
@@ -102,12 +96,19 @@ describe('users and members', () => {
 
   test('always include an owner, unless the operator wants otherwise', async () => {
     const { owner, admin, organisation, name } = await createTestOrganisation(bench.sql);
-    expect(await bench.refusal(setMemberRole, admin, { email: owner.email, role: 'viewer' })).toBe(
+    expect(
+      await bench.refusal(setMemberRole, inPerson(admin), {
+        member_id: owner.user,
+        role: 'viewer',
+      }),
+    ).toBe('last_owner');
+    expect(await bench.refusal(removeMember, inPerson(admin), { member_id: owner.user })).toBe(
       'last_owner',
     );
-    expect(await bench.refusal(removeMember, admin, { email: owner.email })).toBe('last_owner');
-    await bench.call(setMemberRole, owner, { email: admin.email, role: 'owner' });
-    const both = [owner, admin].map(({ email }) => bench.refusal(removeMember, owner, { email }));
+    await bench.call(setMemberRole, inPerson(owner), { member_id: admin.user, role: 'owner' });
+    const both = [owner, admin].map(({ user }) =>
+      bench.refusal(removeMember, inPerson(owner), { member_id: user }),
+    );
     expect((await Promise.all(both)).toSorted()).toEqual(['last_owner', 'taken']);
     const operator = operatorIn({
       id: organisation,
@@ -117,19 +118,21 @@ describe('users and members', () => {
       ends_at: null,
     });
     await bench.sql`update memberships set role = 'owner' where organisation_id = ${organisation}`;
-    for (const email of (
-      await bench.sql<
-        { email: string }[]
-      >`select u.email from users u join memberships m on m.user_id = u.id where m.organisation_id = ${organisation}`
-    ).map((row) => row.email))
-      expect(await bench.refusal(removeMember, operator, { email })).toBe('taken');
+    for (const { member_id } of await bench.sql<
+      { member_id: string }[]
+    >`select user_id as member_id from memberships where organisation_id = ${organisation}`)
+      expect(await bench.refusal(removeMember, operator, { member_id })).toBe('taken');
   });
 
   test('of other organisations are unknown here, except to the operator who adds them', async () => {
     const other = await createTestOrganisation(bench.sql);
-    const input = { email: other.owner.email, role: 'viewer' };
-    expect(await bench.refusal(setMemberRole, house.owner, input)).toBe('member_not_found');
-    expect(await bench.refusal(removeMember, house.owner, input)).toBe('member_not_found');
+    const input = { member_id: other.owner.user, role: 'viewer' };
+    expect(await bench.refusal(setMemberRole, inPerson(house.owner), input)).toBe(
+      'member_not_found',
+    );
+    expect(await bench.refusal(removeMember, inPerson(house.owner), input)).toBe(
+      'member_not_found',
+    );
     const operator = operatorIn({
       id: house.organisation,
       name: 'Shop',
@@ -137,11 +140,16 @@ describe('users and members', () => {
       time_zone: 'UTC',
       ends_at: null,
     });
-    expect(await bench.call(setMemberRole, operator, input)).toMatchObject({ role: 'viewer' });
+    expect(await bench.call(setMemberRole, operator, input)).toMatchObject({
+      role: 'viewer',
+    });
     expect(await works(other.owner.readWrite)).toBe(true);
     expect(
-      await bench.refusal(setMemberRole, operator, { ...input, email: 'ghost@example.org' }),
-    ).toBe('user_not_found');
+      await bench.refusal(setMemberRole, operator, {
+        ...input,
+        member_id: newId(),
+      }),
+    ).toBe('member_not_found');
   });
 });
 
@@ -175,7 +183,7 @@ describe('tokens', () => {
 
   test('are refused to a user who was removed since their call was let in', async () => {
     const own = await createTestOrganisation(bench.sql);
-    await bench.call(removeMember, own.owner, { email: own.member.email });
+    await bench.call(removeMember, inPerson(own.owner), { member_id: own.member.user });
     expect(await bench.refusal(createToken, own.member, { name: 'x', scope: 'read' })).toBe(
       'organisation_not_found',
     );

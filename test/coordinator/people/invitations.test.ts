@@ -1,23 +1,22 @@
 import { describe, expect, test } from 'vitest';
-import {
-  createUser,
-  inviteMember,
-  leaveOrganisation,
-  listInvitations,
-  listMembers,
-  removeMember,
-  setMemberRole,
-  withdrawInvitation,
-} from '../../../coordinator/organisations/contract.ts';
+import { createUser, leaveOrganisation } from '../../../coordinator/organisations/contract.ts';
 import {
   acceptInvitation,
   finishSignUp,
   showInvitation,
   signUp,
 } from '../../../coordinator/people/contract.ts';
+import {
+  inviteMember,
+  listInvitations,
+  listMembers,
+  removeMember,
+  setMemberRole,
+  withdrawInvitation,
+} from '../../../shared/api/members.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { codeOfRefusal, signUpByMail } from '../../support/gate.ts';
-import { createTestOrganisation } from '../../support/people.ts';
+import { createTestOrganisation, inPerson } from '../../support/people.ts';
 
 const installation = signUpByMail();
 const { bench, door, password, fresh, mailTo, secretIn, newcomer } = installation;
@@ -25,7 +24,10 @@ const { bench, door, password, fresh, mailTo, secretIn, newcomer } = installatio
 describe('an invitation', () => {
   const invite = async (role = 'member') => {
     const email = fresh();
-    const invited = await bench.call(inviteMember, installation.house.admin, { email, role });
+    const invited = await bench.call(inviteMember, inPerson(installation.house.admin), {
+      email,
+      role,
+    });
     return { ...invited, secret: secretIn((await mailTo(email))?.text, 'join') };
   };
 
@@ -100,7 +102,7 @@ describe('an invitation', () => {
 
   test('is listed until it is used, revoked, or a week old; a second one ends the earlier link', async () => {
     const { id, email, secret } = await invite();
-    const again = await bench.call(inviteMember, installation.house.owner, {
+    const again = await bench.call(inviteMember, inPerson(installation.house.owner), {
       email,
       role: 'admin',
     });
@@ -110,13 +112,17 @@ describe('an invitation', () => {
       { id: again.id, role: 'admin', inviter: installation.house.owner.email },
     ]);
     expect(
-      await bench.refusal(withdrawInvitation, installation.house.owner, { invitation_id: id }),
+      await bench.refusal(withdrawInvitation, inPerson(installation.house.owner), {
+        invitation_id: id,
+      }),
     ).toBe('invitation_not_found');
     const foreign = await createTestOrganisation(bench.sql);
     expect(
-      await bench.refusal(withdrawInvitation, foreign.owner, { invitation_id: again.id }),
+      await bench.refusal(withdrawInvitation, inPerson(foreign.owner), { invitation_id: again.id }),
     ).toBe('invitation_not_found');
-    await bench.call(withdrawInvitation, installation.house.owner, { invitation_id: again.id });
+    await bench.call(withdrawInvitation, inPerson(installation.house.owner), {
+      invitation_id: again.id,
+    });
     const late = await invite();
     const before = bench.now;
     bench.now = before + 8 * 86_400_000;
@@ -128,27 +134,30 @@ describe('an invitation', () => {
 
   test('is created by owners and admins, as far as the plan goes, and not for a member', async () => {
     expect(
-      await bench.refusal(inviteMember, installation.house.member, {
+      await bench.refusal(inviteMember, inPerson(installation.house.member), {
         email: fresh(),
         role: 'member',
       }),
     ).toBe('role_insufficient');
     expect(
-      await bench.refusal(inviteMember, installation.house.owner, {
+      await bench.refusal(inviteMember, inPerson(installation.house.owner), {
         email: installation.house.viewer.email,
         role: 'member',
       }),
     ).toBe('already_member');
     expect(
-      await bench.refusal(inviteMember, installation.house.owner, { email: fresh(), role: 'boss' }),
+      await bench.refusal(inviteMember, inPerson(installation.house.owner), {
+        email: fresh(),
+        role: 'boss',
+      }),
     ).toBe('role_unknown');
     const { session } = await newcomer();
     const { caller } = await door.signedIn(session);
     if (!caller) throw new Error('no organisation');
     await bench.sql`update organisations set plan = 'free' where id = ${caller.organisation.id}`;
-    expect(await bench.refusal(inviteMember, caller, { email: fresh(), role: 'member' })).toBe(
-      'plan_limit_members',
-    );
+    expect(
+      await bench.refusal(inviteMember, inPerson(caller), { email: fresh(), role: 'member' }),
+    ).toBe('plan_limit_members');
   });
 
   test('counts as a member of the plan while it waits, is sent to a installation.mailbox five times at most, and thirty times for an organisation', async () => {
@@ -160,7 +169,7 @@ describe('an invitation', () => {
     for (let index = 0; index < 8; index += 1)
       codes.push(
         await codeOfRefusal(
-          bench.call(inviteMember, small.owner, { email: fresh(), role: 'viewer' }),
+          bench.call(inviteMember, inPerson(small.owner), { email: fresh(), role: 'viewer' }),
         ),
       );
     expect(codes.slice(-2)).toEqual(['plan_limit_members', 'plan_limit_members']);
@@ -169,7 +178,9 @@ describe('an invitation', () => {
     const again = [];
     for (let index = 0; index < 6; index += 1)
       again.push(
-        await codeOfRefusal(bench.call(inviteMember, small.owner, { email, role: 'viewer' })),
+        await codeOfRefusal(
+          bench.call(inviteMember, inPerson(small.owner), { email, role: 'viewer' }),
+        ),
       );
     expect(again).toEqual([...Array.from({ length: 5 }, () => 'taken'), 'too_many_attempts']);
     expect((await mailTo(email))?.subject).toBe('You are invited to an organisation on Antipode');
@@ -177,7 +188,7 @@ describe('an invitation', () => {
     for (let index = 0; index < 20; index += 1)
       many.push(
         await codeOfRefusal(
-          bench.call(inviteMember, small.owner, { email: fresh(), role: 'viewer' }),
+          bench.call(inviteMember, inPerson(small.owner), { email: fresh(), role: 'viewer' }),
         ),
       );
     expect(many.at(-1)).toBe('too_many_attempts');
@@ -188,12 +199,12 @@ describe('an invitation', () => {
     const { owner, admin } = shop;
     const manager = async (role: string) => {
       const email = fresh();
-      const { id } = await bench.call(createUser, owner, { email, role, password });
+      const { id } = await bench.call(createUser, inPerson(owner), { email, role, password });
       return { ...(role === 'owner' ? owner : admin), email, user: id };
     };
     const invited = async (who: Awaited<ReturnType<typeof manager>>, role: string) => {
       const by = { ...who.caller, user: who.user };
-      return (await bench.call(inviteMember, by, { email: fresh(), role })).id;
+      return (await bench.call(inviteMember, inPerson(by), { email: fresh(), role })).id;
     };
     const pending = async () =>
       (await bench.call(listInvitations, owner)).items.map(({ id }) => id);
@@ -201,7 +212,7 @@ describe('an invitation', () => {
 
     const removed = await manager('admin');
     await invited(removed, 'admin');
-    await bench.call(removeMember, owner, { email: removed.email });
+    await bench.call(removeMember, inPerson(owner), { member_id: removed.user });
     expect(await pending()).toEqual([kept]);
 
     const left = await manager('admin');
@@ -212,9 +223,9 @@ describe('an invitation', () => {
     const lowered = await manager('owner');
     await invited(lowered, 'owner');
     const asAdmin = await invited(lowered, 'admin');
-    await bench.call(setMemberRole, owner, { email: lowered.email, role: 'admin' });
+    await bench.call(setMemberRole, inPerson(owner), { member_id: lowered.user, role: 'admin' });
     expect(await pending()).toEqual([kept, asAdmin]);
-    await bench.call(setMemberRole, owner, { email: lowered.email, role: 'member' });
+    await bench.call(setMemberRole, inPerson(owner), { member_id: lowered.user, role: 'member' });
     expect(await pending()).toEqual([kept]);
   });
 
@@ -223,7 +234,7 @@ describe('an invitation', () => {
     const secrets: string[] = [];
     for (let index = 0; index < 8; index += 1) {
       const email = fresh();
-      await bench.call(inviteMember, small.owner, { email, role: 'viewer' });
+      await bench.call(inviteMember, inPerson(small.owner), { email, role: 'viewer' });
       secrets.push(secretIn((await mailTo(email))?.text, 'join'));
     }
     await bench.sql`update organisations set plan = 'team' where id = ${small.organisation}`;

@@ -1,5 +1,4 @@
 import { beforeAll, expect, test } from 'vitest';
-import { inviteMember } from '../../../coordinator/organisations/contract.ts';
 import {
   changeEmail,
   requestPasswordReset,
@@ -7,9 +6,10 @@ import {
   signIn,
   signUp,
 } from '../../../coordinator/people/contract.ts';
+import { inviteMember } from '../../../shared/api/members.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { codeOfRefusal, gateBench, signUpPolicyOf } from '../../support/gate.ts';
-import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
+import { createTestOrganisation, inPerson, type TestOrganisation } from '../../support/people.ts';
 
 /** An installation without mail, as `npm start` makes one. */
 const bench = gateBench();
@@ -34,7 +34,7 @@ test('sign-up requires an invitation', async () => {
 });
 
 test('an invitation is shown to its creator; it creates an account with an unverified address, and signs no one in by itself', async () => {
-  const { address } = await bench.call(inviteMember, house.owner, {
+  const { address } = await bench.call(inviteMember, inPerson(house.owner), {
     email: 'bo@shop.example',
     role: 'member',
   });

@@ -3,7 +3,6 @@ import type { HeldWarning } from '../../../coordinator/core/types.ts';
 import { toldAs } from '../../../coordinator/core/warnings.ts';
 import { executeAll } from '../../../coordinator/database/connect.ts';
 import { listDashboard } from '../../../coordinator/monitors/contract.ts';
-import { listCertificates } from '../../../coordinator/warnings/contract.ts';
 import {
   openWarnings,
   type WarningWrite,
@@ -11,6 +10,7 @@ import {
   writeWarnings,
 } from '../../../coordinator/warnings/writes.ts';
 import { listEvents } from '../../../shared/api/events.ts';
+import { listCertificates } from '../../../shared/api/expiry.ts';
 import { createGroup, getGroup } from '../../../shared/api/groups.ts';
 import {
   createMonitor,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Operation } from '../../../shared/api/operation.ts';
-import { clipped, oneLine } from '../../../shared/assistants/lines.ts';
+import { clipped, oneLine } from '../../../shared/assistants/columns.ts';
 import { hostedTools, readingTools } from '../../../shared/assistants/list.ts';
 import { type Around, type Tool, ToolFault } from '../../../shared/assistants/tools.ts';
 

@@ -58,6 +58,14 @@ test('every promised command exists, and no other', () => {
         (verb) => `reports ${verb}`,
       ),
       'causes list',
+      'certificates list',
+      'domains list',
+      'organisation show',
+      ...['list', 'get', 'revoke'].map((verb) => `tokens ${verb}`),
+      ...['list', 'set-role', 'remove', 'invite', 'list-invitations', 'withdraw-invitation'].map(
+        (act) => `members ${act}`,
+      ),
+      ...['list-subscribers', 'remove-subscriber'].map((act) => `status-pages ${act}`),
       ...['show-mute', 'mute', 'unmute'].map((verb) => `alerts ${verb}`),
       ...['list', 'get', 'create', 'update', 'delete', 'preview', 'start-now', 'end-now'].map(
         (verb) => `maintenance ${verb}`,

@@ -1,5 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { insertMember, insertUser } from '../../../coordinator/people/queries.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { commandName } from '../../../shared/base/env.ts';
 import { isRecord } from '../../../shared/base/json.ts';
@@ -169,6 +170,17 @@ const furnish = async (): Promise<{
   const post = ['--kind', 'investigating', '--text', `${a} ${c}`];
   const post_id = await made('status-pages', 'create-post', page_id, incident_id, ...post);
   const report_id = await made('status-pages', 'create-report', page_id, '--title', a, ...post);
+  const subscriber_id = newId();
+  await sql`insert into status_page_subscribers (id, page_id, email, language, asked_at)
+    values (${subscriber_id}, ${page_id}, 'ada@reader.example', 'en', now())`;
+  const [member_id, invitation_id] = [newId(), newId()];
+  await insertUser(sql, { id: member_id, email: `${member_id}@a.example`, password_hash: 'none' });
+  await insertMember(sql, house.organisation, member_id, 'viewer');
+  await sql`insert into invitations (id, organisation_id, email, role, created_at, expires_at)
+    values (${invitation_id}, ${house.organisation}, 'ada@b.example', 'viewer', now(), now() + interval '1 week')`;
+  const token_id = newId();
+  await sql`insert into tokens (id, organisation_id, user_id, name, scope, fingerprint, shown)
+    values (${token_id}, ${house.organisation}, ${house.owner.user}, ${a}, 'read', ${Buffer.from(token_id)}, 'svc_0000')`;
   const share_id = await made('reports', 'share');
   await sql`update users set email_verified_at = now() where id = ${house.owner.user}`;
   const mail_id = await made('reports', 'mail', '--every', 'week', '--group', group_id);
@@ -192,6 +204,10 @@ const furnish = async (): Promise<{
     cause_id: await makeCause(sql, house.organisation, incident_id),
     post_id,
     report_id,
+    subscriber_id,
+    token_id,
+    member_id,
+    invitation_id,
     share_id,
     mail_id,
     probe_id,
@@ -230,7 +246,8 @@ const sayingOf = (
     title: called,
     text: called,
     monitors: things.monitor_id,
-    email: things.email,
+    email: operation.id === 'inviteMember' ? `${newId()}@example.org` : things.email,
+    role: 'viewer',
     minutes: '60',
     target: operation.id === 'createObjective' ? '99.9' : undefined,
   };

@@ -2,13 +2,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createMailer } from '../../../../coordinator/account-mail/mail-sending.ts';
 import { createMailSender, type MailSender } from '../../../../coordinator/account-mail/sender.ts';
 import type { Sending } from '../../../../coordinator/deliveries/sending.ts';
-import { createUser, inviteMember } from '../../../../coordinator/organisations/contract.ts';
+import { createUser } from '../../../../coordinator/organisations/contract.ts';
+import { inviteMember } from '../../../../shared/api/members.ts';
 import { rawInput } from '../../../../shared/api/operation.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
 import { createLog } from '../../../../shared/base/log.ts';
 import { systemClock } from '../../../../shared/base/time.ts';
 import { barriers, openTab, overflow, phone } from '../../../support/browser.ts';
 import { describeInBrowser } from '../../../support/in-browser.ts';
+import { inPerson } from '../../../support/people.ts';
 import { type Mailbox, openMailbox } from '../../../support/receivers.ts';
 import { startWeb, type TestWeb } from '../../../support/web.ts';
 
@@ -59,7 +61,7 @@ const person = async (web: TestWeb): Promise<string> => {
   const email = fresh();
   await web.gate.execute(
     createUser,
-    web.house.owner.caller,
+    inPerson(web.house.owner.caller),
     rawInput(createUser, { email, password, role: 'owner' }),
   );
   return email;

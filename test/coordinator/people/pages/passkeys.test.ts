@@ -1,11 +1,13 @@
 import type { CDPSession, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createUser, inviteMember } from '../../../../coordinator/organisations/contract.ts';
+import { createUser } from '../../../../coordinator/organisations/contract.ts';
 import { codeOf, stepAt } from '../../../../coordinator/people/second-factor.ts';
+import { inviteMember } from '../../../../shared/api/members.ts';
 import { rawInput } from '../../../../shared/api/operation.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
 import { barriers, openTab, overflow, phone, type Tab } from '../../../support/browser.ts';
 import { describeInBrowser } from '../../../support/in-browser.ts';
+import { inPerson } from '../../../support/people.ts';
 import { startWeb, type TestWeb } from '../../../support/web.ts';
 
 /** Passkeys, with a browser that has an authenticator of its own (WebAuthn's virtual one). */
@@ -22,7 +24,7 @@ describe('passkeys', () => {
     const email = `ada-${newId()}@shop.example`;
     await web.gate.execute(
       createUser,
-      web.house.owner.caller,
+      inPerson(web.house.owner.caller),
       rawInput(createUser, { email, password, role: 'owner' }),
     );
     return email;
@@ -327,7 +329,7 @@ describe('second factor', () => {
     const email = `ada-${newId()}@shop.example`;
     await web.gate.execute(
       createUser,
-      web.house.owner.caller,
+      inPerson(web.house.owner.caller),
       rawInput(createUser, { email, password, role: 'owner' }),
     );
     return email;
@@ -494,7 +496,7 @@ describe('second factor', () => {
       const email = `${'long'.repeat(14)}-${newId().slice(0, 4)}@${'x'.repeat(60)}.example`;
       await web.gate.execute(
         createUser,
-        web.house.owner.caller,
+        inPerson(web.house.owner.caller),
         rawInput(createUser, { email, password, role: 'owner' }),
       );
       const tab = await openTab(browser(), web.url, { width: phone, scheme: 'dark' });
