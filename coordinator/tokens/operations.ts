@@ -31,9 +31,11 @@ export const createToken = handle(contract.createToken)(
             'member_not_found',
           )
         : { user_id: caller.user, role: caller.role };
-    if (manage_members && (member.role !== 'owner' || scope !== 'read_write'))
-      throw new Refusal('role_insufficient', {
-        manage_members: 'is for tokens of owners that may read and write.',
+    if (manage_members && member.role !== 'owner')
+      throw new Refusal('role_insufficient', { manage_members: 'is for tokens of owners.' });
+    if (manage_members && scope !== 'read_write')
+      throw new Refusal('scope_unknown', {
+        scope: 'must be read_write (read and write) for a token that manages members.',
       });
     const expires_at = input.expires_at && epochOf(input.expires_at, organisation.time_zone);
     if (expires_at !== null && expires_at <= now)

@@ -70,6 +70,29 @@ test('a form that is refused comes back with what was sent, and makes nothing', 
   expect(text).not.toMatch(/svc_[0-9A-Za-z]{40}/);
 });
 
+test('owners alone are asked whether a token also manages members, and it does not by itself', async () => {
+  const asked = 'Also manage members';
+  const form = { name: 'Leavers', scope: 'read_write', expires_at: '' };
+  const ticked = { ...form, manage_members: 'true' };
+  expect((await web.get('/tokens/new', { as: 'admin' })).text).not.toContain(asked);
+  expect((await web.send('/tokens/new', ticked, 'admin')).status).toBe(403);
+  expect((await web.get('/tokens/new', { as: 'owner' })).text).toContain(asked);
+  const { status, text } = await web.send('/tokens/new', { ...ticked, scope: 'read' }, 'owner');
+  expect([status, text.includes('for a token that manages members')]).toEqual([400, true]);
+  for (const [name, sent] of [['Plain', form] as const, ['Leavers', ticked] as const])
+    await web.send('/tokens/new', { ...sent, name }, 'owner');
+  expect(
+    await web.sql`select name, manage_members from tokens
+      where name in ('Plain', 'Leavers') order by key`,
+  ).toEqual([
+    { name: 'Plain', manage_members: false },
+    { name: 'Leavers', manage_members: true },
+  ]);
+  expect((await web.get('/tokens', { as: 'owner' })).text).toContain(
+    'Read, write and manage members',
+  );
+});
+
 describeInBrowser('tokens', (browser) => {
   for (const scripts of [true, false])
     describe(scripts ? 'with scripts' : 'without scripts', () => {
