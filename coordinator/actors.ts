@@ -83,7 +83,7 @@ export const actors = {
   notifier: of('engine', 'messages on the way', 'tick, a new alert', 'nothing; one may come twice'),
   causes: of('engine', 'when it judged', 'tick', 'nothing'),
   objectives: of('engine', 'the last minute', 'tick', 'nothing'),
-  'report mails': of('engine', 'none', 'tick', 'nothing'),
+  'report mails': of('engine', 'which rest', 'tick', 'nothing'),
   fallback: of('engine', 'none', 'tick', 'nothing'),
   clock: of('engine', 'none', 'tick', 'nothing'),
   zones: of('engine', 'none', 'tick', 'nothing'),

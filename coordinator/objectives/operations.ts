@@ -8,18 +8,8 @@ import { notFound, orNotFound } from '../gate/context.ts';
 import { beforeAll, pageOf } from '../gate/cursors.ts';
 import { enforceLimit } from '../gate/plans.ts';
 import { tagsFrom } from '../monitors/model.ts';
-import { monitorHistories } from '../monitors/status-queries.ts';
 import { selectedNames } from '../reports/queries.ts';
-import {
-  budgetOf,
-  burnAt,
-  courseOf,
-  createLedger,
-  earliestOf,
-  type Ledger,
-  spanOf,
-  targetFrom,
-} from './model.ts';
+import { burnAt, courseOf, spanOf, targetFrom } from './model.ts';
 import {
   countObjectives,
   insertObjective,
@@ -29,7 +19,7 @@ import {
   removeObjective,
   updateObjective as write,
 } from './queries.ts';
-import { ledgersOf, readTimes } from './times.ts';
+import { figuresOf, type LedgerRead, readLedger } from './reading.ts';
 
 type Reading = Pick<InOrganisation, 'sql' | 'organisation' | 'now' | 'with'>;
 
@@ -42,13 +32,13 @@ export const listObjectives = handle(api.listObjectives)(async (context, input) 
     (from, limit) => objectivePage(sql, organisation.id, from ?? beforeAll, limit),
     (row) => row,
   );
-  const read = await readLedger(context, items);
+  const read = await readLedgerOf(context, items);
   return { items: items.map((row) => objectiveJson(row, read)), next_cursor };
 });
 
 export const getObjective = handle(api.getObjective)(async (context, { objective_id: id }) => {
   const row = await existing(context, id);
-  const read = await readLedger(context, [row]);
+  const read = await readLedgerOf(context, [row]);
   const { whole } = figuresOf(row, read);
   const ledger = read.ledgerOf(row);
   const span = { ...spanOf(row.period, read.zone, read.now), to: read.now };
@@ -66,14 +56,15 @@ export const createObjective = handle(api.createObjective)(async (context, input
   const { sql, organisation, now, note } = context;
   const name = nameFrom(input.name);
   const target = targetFrom(input.target);
-  const { monitor, group, period } = input;
+  const { monitor, group, period, on_status_pages } = input;
   const latency_ms = limitFrom(input.latency_ms);
   const [tag = null] = input.tag === null ? [] : tagsFrom([input.tag]);
   const named = await selectedNames(sql, organisation.id, { ...input, status_page: null });
   if (monitor !== null && named.monitors.length === 0) throw notFound('monitor_not_found');
   if (group !== null && named.group === null) throw notFound('group_not_found');
   enforceLimit('objectives', organisation.plan, await countObjectives(sql, organisation.id));
-  const made = { id: newId(), name, monitor, group, tag, target, latency_ms, period };
+  const what = { name, monitor, group, tag, target, latency_ms, period, on_status_pages };
+  const made = { id: newId(), ...what };
   await insertObjective(sql, organisation.id, made, now);
   note({ after: made });
   return answered(context, made.id);
@@ -86,10 +77,11 @@ export const updateObjective = handle(api.updateObjective)(async (context, input
     name: input.name === null ? before.name : nameFrom(input.name),
     target: input.target === null ? before.target : targetFrom(input.target),
     period: input.period ?? before.period,
+    on_status_pages: input.on_status_pages ?? before.on_status_pages,
   };
   await write(sql, organisation.id, { id: before.id, ...after });
-  const { name, target, period } = before;
-  note({ before: { name, target, period }, after });
+  const { name, target, period, on_status_pages } = before;
+  note({ before: { name, target, period, on_status_pages }, after });
   return answered(context, before.id);
 });
 
@@ -117,43 +109,14 @@ async function existing(
 
 async function answered(context: Reading, id: string) {
   const row = await existing(context, id);
-  return objectiveJson(row, await readLedger(context, [row]));
+  return objectiveJson(row, await readLedgerOf(context, [row]));
 }
 
-/** All objectives of an answer are of one reading of the ledger. */
-type LedgerRead = {
-  readonly ledgerOf: (row: Pick<ObjectiveRow, 'latency_ms'>) => Ledger;
-  readonly paused: ReadonlySet<string>;
-  readonly zone: string;
-  readonly now: number;
-};
-
-async function readLedger(
+function readLedgerOf(
   { sql, organisation, now, with: { results } }: Reading,
   rows: readonly ObjectiveRow[],
 ): Promise<LedgerRead> {
-  const zone = organisation.time_zone;
-  const timed = rows.filter(({ latency_ms }) => latency_ms !== null);
-  const others = rows.filter(({ latency_ms }) => latency_ms === null);
-  const monitors = [...new Set(others.flatMap((row) => row.monitors))];
-  const from = earliestOf(zone, now);
-  const times = await readTimes(sql, results, timed, { from, to: now });
-  const histories = await monitorHistories(sql, results, organisation.id, monitors, {
-    from,
-    to: now,
-  });
-  const paused = histories.flatMap(({ id, paused_at }) => (paused_at === null ? [] : [id]));
-  const ledgerOf = ledgersOf(createLedger(histories), times);
-  return { ledgerOf, paused: new Set(paused), zone, now };
-}
-
-function figuresOf(row: ObjectiveRow, { ledgerOf, paused, zone, now }: LedgerRead) {
-  const { from, to } = spanOf(row.period, zone, now);
-  const checked = row.monitors.filter((id) => !paused.has(id));
-  const sums = ledgerOf(row)(row.monitors, { from, to: now });
-  // How many checks are to come nobody knows.
-  const rest = row.latency_ms === null ? (to - now) * checked.length : 0;
-  return { from, to, ...budgetOf(row, sums, rest) };
+  return readLedger(sql, results, { id: organisation.id, zone: organisation.time_zone, now }, rows);
 }
 
 function leftOf({ latency_ms }: ObjectiveRow, left: number | null) {

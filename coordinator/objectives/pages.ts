@@ -24,6 +24,7 @@ import {
 } from '../web/elements.ts';
 import { formOf } from '../web/form-data.ts';
 import {
+  checkField,
   type FormState,
   formSummary,
   refuseUnlessMay,
@@ -245,7 +246,7 @@ function budgetChart(objective: Course, times: Times): Html | null {
   `;
 }
 
-const fields = ['name', 'of', 'target', 'latency_ms', 'period'] as const;
+const fields = ['name', 'of', 'target', 'latency_ms', 'period', 'on_status_pages'] as const;
 
 export const newObjectivePages = forMembers.form('/objectives/new', async (request) => {
   const { items } = await request.ask(listFilters, {});
@@ -275,6 +276,7 @@ function inputFrom({ form }: Pick<MembersRequest, 'form'>) {
     name: form.value('name') ?? '',
     target: form.value('target') ?? '',
     period: form.value('period') ?? '',
+    on_status_pages: form.value('on_status_pages') === 'true',
   };
 }
 
@@ -337,6 +339,11 @@ function formPage(state: FormState, { sentence, back, choices }: Around): PageAn
           ],
           state,
         })}
+        ${checkField({
+          name: 'on_status_pages',
+          label: 'Show on status pages that have all of its monitors',
+          state,
+        })}
         <div class="actions">
           <button class="button button-main">
             ${choices === undefined ? 'Save' : 'Create objective'}
@@ -351,9 +358,10 @@ function formPage(state: FormState, { sentence, back, choices }: Around): PageAn
 export const editObjectivePages = forMembers.form(
   '/objectives/:objective_id/edit',
   async (request) => {
-    const { id, name, target, period } = await existing(request);
+    const { id, name, target, period, on_status_pages } = await existing(request);
+    const shown = on_status_pages ? { on_status_pages: 'true' } : {};
     return {
-      fresh: () => formOf({ name, target: String(target), period }),
+      fresh: () => formOf({ name, target: String(target), period, ...shown }),
       shown: (state) => formPage(state, { sentence: `Edit ${name}`, back: `/objectives/${id}` }),
       fields,
       act: async () => {

@@ -18,6 +18,7 @@ export type ObjectiveRow = {
   readonly target: number;
   readonly latency_ms: number | null;
   readonly period: ObjectivePeriod;
+  readonly on_status_pages: boolean;
   readonly created_at: number;
   /** The monitors that it is of now. */
   readonly monitors: readonly string[];
@@ -25,7 +26,7 @@ export type ObjectiveRow = {
 
 /** Of `o`, for statements. */
 export const shownNames =
-  'o.id, o.name, o.monitor_id as monitor, o.group_id as group, o.tag, o.target, o.latency_ms, o.period, o.created_at';
+  'o.id, o.name, o.monitor_id as monitor, o.group_id as group, o.tag, o.target, o.latency_ms, o.period, o.on_status_pages, o.created_at';
 
 function columns(sql: Queryable) {
   return sql`o.key, ${sql.unsafe(shownNames)}, ${membersOf(sql)} as monitors,
@@ -56,6 +57,18 @@ export function objectivePage(
       and o.key > ${after} order by o.key limit ${limit}`;
 }
 
+/** Those that a status page of these monitors shows: it has all that one is of. */
+export function publishedObjectives(
+  sql: Queryable,
+  organisation: string,
+  monitors: readonly string[],
+): Promise<ObjectiveRow[]> {
+  return sql<ObjectiveRow[]>`
+    select * from (select ${columns(sql)} from objectives o
+      where o.organisation_id = ${organisation} and o.on_status_pages) as o
+    where monitors <> '{}' and monitors <@ ${monitors}::uuid[] order by key`;
+}
+
 export async function objectiveById(
   sql: Queryable,
   organisation: string,
@@ -73,28 +86,39 @@ export function countObjectives(sql: Queryable, organisation: string): Promise<n
 
 type NewObjective = Pick<
   ObjectiveRow,
-  'id' | 'name' | 'monitor' | 'group' | 'tag' | 'target' | 'latency_ms' | 'period'
+  | 'id'
+  | 'name'
+  | 'monitor'
+  | 'group'
+  | 'tag'
+  | 'target'
+  | 'latency_ms'
+  | 'period'
+  | 'on_status_pages'
 >;
 
 export async function insertObjective(
   sql: Queryable,
   organisation: string,
-  { id, name, monitor, group, tag, target, latency_ms, period }: NewObjective,
+  { id, name, monitor, group, tag, target, latency_ms, period, on_status_pages }: NewObjective,
   at: number,
 ): Promise<void> {
   await sql`
     insert into objectives (id, organisation_id, name, monitor_id, group_id, tag, target, latency_ms,
-      period, created_at)
+      period, on_status_pages, created_at)
     values (${id}, ${organisation}, ${name}, ${monitor}, ${group}, ${tag}, ${target},
-      ${latency_ms}, ${period}, ${new Date(at)})`;
+      ${latency_ms}, ${period}, ${on_status_pages}, ${new Date(at)})`;
 }
+
+type Changeable = 'name' | 'target' | 'period' | 'on_status_pages';
 
 export async function updateObjective(
   sql: Queryable,
   organisation: string,
-  { id, name, target, period }: Pick<ObjectiveRow, 'id' | 'name' | 'target' | 'period'>,
+  { id, name, target, period, on_status_pages }: Pick<ObjectiveRow, 'id' | Changeable>,
 ): Promise<void> {
-  await sql`update objectives set name = ${name}, target = ${target}, period = ${period}
+  await sql`update objectives set name = ${name}, target = ${target}, period = ${period},
+      on_status_pages = ${on_status_pages}
     where organisation_id = ${organisation} and id = ${id}`;
 }
 

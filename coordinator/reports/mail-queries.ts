@@ -79,12 +79,14 @@ type DueReportMail = ReportMailRow & { readonly organisation: string; readonly t
 export function dueReportMails(
   sql: Queryable,
   now: number,
+  except: readonly string[],
   limit: number,
 ): Promise<DueReportMail[]> {
   return sql<DueReportMail[]>`
     select m.id, m.every, m.report, m.title, m.next_at, m.organisation_id as organisation, o.time_zone
     from report_mails m join organisations o on o.id = m.organisation_id and o.ends_at is null
-    where m.next_at <= ${isoText(now)} order by m.next_at, m.id limit ${limit}`;
+    where m.next_at <= ${isoText(now)} and m.id <> all(${except}::uuid[])
+    order by m.next_at, m.id limit ${limit}`;
 }
 
 /** To whom it goes; undefined where somebody else mailed it, or it has ended. */

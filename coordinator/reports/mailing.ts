@@ -18,6 +18,8 @@ import { countingWords, keptWords, lengthWords, percentOf, sentenceOf } from './
 type Told = Omit<About<'report'>, 'mail'>;
 
 const atOnce = 100;
+/** One that could not be mailed rests, so that those behind it have their turn. */
+const restMs = 60_000;
 
 /**
  * Mails reports, on the leader. A mail is posted in the transaction that moves its subscription
@@ -38,13 +40,15 @@ export function createReportMailing({
   readonly isLeader: () => boolean;
   readonly hasMail: boolean;
 }): { readonly tick: () => Promise<void> } {
+  const resting = new Map<string, number>();
   return {
     tick: async () => {
       if (!hasMail || !isLeader()) return;
       const now = clock.now();
+      for (const [id, until] of resting) if (until <= now) resting.delete(id);
       // Members of an organisation often ask for the same.
       const made = new Map<string, Promise<Told | null>>();
-      for (const due of await dueReportMails(sql, now, atOnce)) {
+      for (const due of await dueReportMails(sql, now, [...resting.keys()], atOnce)) {
         const { id, organisation, time_zone, every, report } = due;
         const { period, next } = mailedBy(every, time_zone, { due: due.next_at, now });
         const name = JSON.stringify([organisation, every, report, period]);
@@ -61,6 +65,7 @@ export function createReportMailing({
           });
         } catch (error) {
           // The others are mailed all the same.
+          resting.set(id, now + restMs);
           log.warn({ err: error, subscription: id }, 'could not mail a report');
         }
       }

@@ -35,6 +35,10 @@ const period = literal(['30d', 'month'], {
   example: '30d',
 });
 
+const on_status_pages = {
+  description: 'Whether status pages that have all of its monitors show how it stands.',
+} as const;
+
 const BurnOut = object('BurnOut', {
   code: string({ example: 'burns_fast' }),
   short_minutes: integer({}, { example: 5 }),
@@ -62,6 +66,7 @@ const shape = {
     description: 'Of one of response times: the limit.',
   }),
   period,
+  on_status_pages: boolean({ ...on_status_pages, example: false }),
   from: dateTime({ example: '2026-10-21T12:00:00.000Z' }),
   to: dateTime({ example: '2026-11-20T12:00:00.000Z' }),
   monitors: integer({}, { example: 4 }),
@@ -84,6 +89,7 @@ export const ObjectiveIn = object('ObjectiveIn', {
   target: number(target),
   latency_ms: maybe(integer(), latency_ms),
   period: optional(period, '30d'),
+  on_status_pages: optional(boolean(on_status_pages), false),
 });
 
 const ObjectivePatch = object(
@@ -92,6 +98,7 @@ const ObjectivePatch = object(
     name: maybe(string(name)),
     target: maybe(number(), target),
     period: maybe(period),
+    on_status_pages: maybe(boolean(), on_status_pages),
   },
   patched,
 );

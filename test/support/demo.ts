@@ -562,13 +562,17 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
   await sql`analyze`;
   const webhooks = await seedDemoWebhooks(sql, organisation, now);
   const objective = newId();
-  const ofShop = { monitor: null, group: groupOf('Shop'), tag: null, period: '30d' } as const;
-  for (const [id, name, target, latency_ms] of [
-    [objective, 'Shop', 99.9, null],
-    [newId(), 'Stores', 95, null],
-    [newId(), 'Checkout is fast', 95, 400],
-  ] as const)
-    await insertObjective(sql, organisation, { id, name, target, latency_ms, ...ofShop }, now);
+  const [shop, checkout] = [groupOf('Shop'), idOf('Checkout')];
+  for (const [id, name, target, latency_ms, of] of [
+    [objective, 'Shop', 99.9, null, { group: shop, monitor: null }],
+    [newId(), 'Stores', 95, null, { group: shop, monitor: null }],
+    [newId(), 'Checkout', 99.9, null, { group: null, monitor: checkout }],
+    [newId(), 'Checkout is fast', 95, 400, { group: null, monitor: checkout }],
+  ] as const) {
+    const on_status_pages = of.monitor !== null;
+    const made = { id, name, target, latency_ms, on_status_pages, ...of };
+    await insertObjective(sql, organisation, { ...made, tag: null, period: '30d' }, now);
+  }
   const check = `check?at=${broke}&probe=Frankfurt`;
   return {
     ...{ idOf, groupOf, incident, check, share, reportShare },

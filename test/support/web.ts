@@ -534,6 +534,7 @@ export const publicPage = (more: Partial<PublicPage> = {}): PublicPage => ({
   rows: [],
   incidents: [],
   maintenance: [],
+  objectives: [],
   ...more,
 });
 

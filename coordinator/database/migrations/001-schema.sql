@@ -1366,6 +1366,7 @@ create table objectives (
   -- Of response times: within how long that share of passing checks is to respond.
   latency_ms integer,
   period text not null,
+  on_status_pages boolean not null default false,
   created_at timestamptz not null,
   check ((target > 0) and (target < 100)),
   check (latency_ms between 1 and 120000),

@@ -294,6 +294,10 @@ export function pageJson(view: View): string {
     read_at: iso(page.now),
     stale: view.isStale,
     services,
+    objectives: page.objectives.map(({ left, ...promise }) => ({
+      ...promise,
+      kept: left === null ? null : left >= 0,
+    })),
     incidents: page.incidents.map(
       ({ id, title, names, impacts, startedAt, resolvedAt, posts, postMortem }) => ({
         id,

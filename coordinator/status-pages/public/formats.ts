@@ -18,6 +18,8 @@ export type Formats = {
   readonly duration: (ms: number) => string;
   /** A percentage with at most four decimals; never rounded up, so that 100 means 100. */
   readonly percent: (value: number) => string;
+  /** As people set it. */
+  readonly target: (percent: number) => string;
   readonly milliseconds: (value: number) => string;
   readonly list: (names: readonly string[]) => string;
   readonly continent: (name: string) => string;
@@ -59,6 +61,7 @@ export function formatsOf(language: PageLanguage, zone: string, now: number): Fo
     shortDay: (at) => kept.shortDay.format(at),
     month: (at) => kept.month.format(at),
     percent: (value) => kept.percent.format(Math.floor(Math.round(value * 10_000) / 100) / 10_000),
+    target: (percent) => kept.target.format(percent / 100),
     milliseconds: (value) => kept.milliseconds.format(value),
     list: (names) => kept.list.format(names),
     continent: (name) => kept.regions.of(regionCodes[name] ?? '') ?? name,
@@ -85,6 +88,7 @@ type LocaleFormats = {
 } & {
   readonly units: readonly (readonly [ms: number, format: Intl.NumberFormat])[];
   readonly percent: Intl.NumberFormat;
+  readonly target: Intl.NumberFormat;
   readonly milliseconds: Intl.NumberFormat;
   readonly list: Intl.ListFormat;
   readonly parts: Intl.ListFormat;
@@ -131,6 +135,7 @@ function keptFor(language: PageLanguage, zone: string): LocaleFormats {
       [1_000, unit('second')],
     ],
     percent: new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 2 }),
+    target: new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 4 }),
     milliseconds: new Intl.NumberFormat(locale, {
       style: 'unit',
       unit: 'millisecond',

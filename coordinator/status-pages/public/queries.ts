@@ -2,6 +2,8 @@ import type { Queryable, Sql } from '../../database/connect.ts';
 import { ms } from '../../database/sql.ts';
 import { witnessesOf } from '../../incidents/writes.ts';
 import { monitorHistories } from '../../monitors/status-queries.ts';
+import { publishedObjectives } from '../../objectives/queries.ts';
+import { figuresOf, readLedger } from '../../objectives/reading.ts';
 import type { Results } from '../../results/reading.ts';
 import type { AccountSecrets } from '../../secrets/account-secrets.ts';
 import { openWarningsOf } from '../../warnings/queries.ts';
@@ -304,7 +306,8 @@ export type ReadPage = {
 type Ids = Pick<AccountSecrets, 'fingerprint'>;
 
 /**
- * Undefined: it does not exist, or is not enabled. Two round trips, however many monitors it has.
+ * Undefined: it does not exist, or is not enabled. Two round trips, however many monitors it has;
+ * with objectives a third and a fourth.
  */
 export async function readPage(
   sql: Sql,
@@ -345,19 +348,22 @@ export async function readPublished(
     rows.flatMap((row) => (row.kind === 'monitor' ? [[row.id, row.name]] : [])),
   );
   const recent = { from: now - recentDays * day, to: now, most: maxIncidents };
-  const [zone, histories, responses, warnings, saved, written, occurrences] = await Promise.all([
-    zoneOf(sql, organisation),
-    monitorHistories(sql, results, organisation, monitors, figuresWindow(now)),
-    newestResponses(sql, results, organisation, monitors, now),
-    openWarningsOf(sql, organisation, monitors),
-    pageIncidents(sql, { organisation, page: id, monitors }, recent),
-    pageReports(sql, { organisation, page: id }, recent),
-    pageMaintenance(sql, organisation, monitors, {
-      now,
-      until: now + maintenanceAheadDays * day,
-      most: maxOccurrences,
-    }),
-  ]);
+  const [zone, histories, responses, warnings, saved, written, occurrences, promised] =
+    await Promise.all([
+      zoneOf(sql, organisation),
+      monitorHistories(sql, results, organisation, monitors, figuresWindow(now)),
+      newestResponses(sql, results, organisation, monitors, now),
+      openWarningsOf(sql, organisation, monitors),
+      pageIncidents(sql, { organisation, page: id, monitors }, recent),
+      pageReports(sql, { organisation, page: id }, recent),
+      pageMaintenance(sql, organisation, monitors, {
+        now,
+        until: now + maintenanceAheadDays * day,
+        most: maxOccurrences,
+      }),
+      publishedObjectives(sql, organisation, monitors),
+    ]);
+  const ledger = await readLedger(sql, results, { id: organisation, zone, now }, promised);
   const slow = new Map(
     warnings.flatMap(({ monitor, code, since }) => (code === 'slow' ? [[monitor, since]] : [])),
   );
@@ -381,6 +387,11 @@ export async function readPublished(
       ...publicReports(reports, { names, publicIds, now }),
     ]),
     maintenance: publicMaintenance(occurrences, rows),
+    objectives: promised.map((row) => {
+      const { name, target, latency_ms, period } = row;
+      const { percent, left } = figuresOf(row, ledger);
+      return { name, target, latency_ms, period, percent, left };
+    }),
   };
   const lock = {
     access: found.access,

@@ -26,6 +26,7 @@ import {
   type PublicIncident,
   type PublicMaintenance,
   type PublicMonitor,
+  type PublicObjective,
   type PublicPage,
   percentDays,
   type Verdict,
@@ -223,6 +224,7 @@ export function mainPage(view: View, style: string): string {
       )}
       ${sections(view)}
       ${since !== undefined && !view.isPreview && legend(view, since)}
+      ${objectivesCard(view)}
       ${maintenanceCard(
         page.maintenance.filter((each) => !isRunning(each, page)),
         view,
@@ -243,6 +245,34 @@ export function mainPage(view: View, style: string): string {
       }
     `,
   });
+}
+
+function objectivesCard(view: View): Html | false {
+  const { page, words, formats } = view;
+  const line = ({ name, target, latency_ms, period, percent, left }: PublicObjective): Html => {
+    const within = latency_ms === null ? null : formats.milliseconds(latency_ms);
+    const state = left === null ? 'pending' : left < 0 ? 'down' : 'up';
+    const mark = { pending: words.states.pending, down: words.missed, up: words.kept }[state];
+    return html`
+      <li>
+        <div class="line">
+          <span class="name">${name}</span>
+          ${stateMark(state, mark)}
+          <span class="percent">${percentText(view, percent)}</span>
+        </div>
+        <p class="soft">${words.promised(formats.target(target), within, period)}</p>
+      </li>
+    `;
+  };
+  return (
+    page.objectives.length > 0 &&
+    html`
+      <section class="card">
+        <h2>${words.objectives}</h2>
+        <ul class="services">${page.objectives.map(line)}</ul>
+      </section>
+    `
+  );
 }
 
 /** Groups with their monitors; monitors without a group have no heading. */

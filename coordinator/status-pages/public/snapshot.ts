@@ -93,6 +93,19 @@ export type PublicMaintenance = {
   readonly names: readonly string[];
 };
 
+/** What is promised of services of the page, and how it stands. */
+export type PublicObjective = {
+  readonly name: string;
+  /** In percent, as what was measured. */
+  readonly target: number;
+  readonly percent: number | null;
+  /** Of response times: the limit. */
+  readonly latency_ms: number | null;
+  readonly period: '30d' | 'month';
+  /** Of the error budget; below 0 it is missed. */
+  readonly left: number | null;
+};
+
 export type PublicPage = PageLook & {
   readonly slug: string;
   readonly title: string;
@@ -105,6 +118,7 @@ export type PublicPage = PageLook & {
   /** Ongoing ones, and those that ended within the last fourteen days; newest first. */
   readonly incidents: readonly PublicIncident[];
   readonly maintenance: readonly PublicMaintenance[];
+  readonly objectives: readonly PublicObjective[];
 };
 
 const pageDays = 90;

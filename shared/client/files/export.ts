@@ -186,7 +186,7 @@ const fieldsOf: Readonly<Record<FileKind, (row: Raw, about: About) => Raw>> = {
     ...(row.group === null ? {} : { group: about.referTo(row.group, about.key)[0] }),
     ...unless(row, { tag: null }),
     target: row.target,
-    ...unless(row, { latency_ms: null, period: '30d' }),
+    ...unless(row, { latency_ms: null, period: '30d', on_status_pages: false }),
   }),
   status_pages: (row, about) => {
     if (row.has_password === true)

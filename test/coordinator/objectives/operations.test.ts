@@ -1,5 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createObjectiveEvaluation } from '../../../coordinator/objectives/evaluation.ts';
+import { createAccountSecrets } from '../../../coordinator/secrets/account-secrets.ts';
+import { publishedPage, readPublished } from '../../../coordinator/status-pages/public/queries.ts';
 import { createGroup, deleteGroup } from '../../../shared/api/groups.ts';
 import { createMonitor, getMonitor } from '../../../shared/api/monitors.ts';
 import {
@@ -10,9 +12,14 @@ import {
   updateObjective,
 } from '../../../shared/api/objectives.ts';
 import { getUptimeReport } from '../../../shared/api/reports.ts';
+import { addStatusPageMonitor, createStatusPage } from '../../../shared/api/status-pages.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
+import {
+  createTestOrganisation,
+  type TestOrganisation,
+  testSecretKey,
+} from '../../support/people.ts';
 
 const bench = gateBench();
 const minute = 60_000;
@@ -69,6 +76,38 @@ beforeAll(async () => {
   for (const id of [shop, blog])
     await bench.sql`insert into ledger (monitor_id, kind, began_at, ended_at, interval_s)
       values (${id}, 'unknown', '2026-11-01T00:00:00Z', '2026-11-10T12:00:00Z', 60)`;
+});
+
+describe('on status pages', () => {
+  const pageOf = async (monitors: readonly string[], now = bench.now) => {
+    const { id } = await bench.call(createStatusPage, house.owner, {
+      name: 'Status',
+      slug: newId(),
+    });
+    for (const monitor of monitors)
+      await bench.call(addStatusPageMonitor, house.owner, { page_id: id, monitor });
+    const found = await publishedPage(bench.sql, { id, organisation: house.organisation });
+    const ids = createAccountSecrets(bench.sql, { secretKey: testSecretKey });
+    return found && (await readPublished(bench.sql, bench.results, ids, found, now)).page;
+  };
+
+  test('stands as its owner reads it, on those that have all of its monitors, while wanted', async () => {
+    const of = { name: 'Web', group, target: 99.95 };
+    const made = await bench.call(createObjective, house.owner, { ...of, on_status_pages: true });
+    const silent = await bench.call(createObjective, house.owner, { ...of, name: 'Not told' });
+    expect([made.on_status_pages, silent.on_status_pages]).toEqual([true, false]);
+    const { percent } = made;
+    const told = { name: 'Web', target: 99.95, latency_ms: null, period: '30d', percent };
+    expect((await pageOf([shop, blog]))?.objectives).toMatchObject([told]);
+    expect((await pageOf([blog]))?.objectives).toEqual([]);
+    expect((await pageOf([]))?.objectives).toEqual([]);
+    await bench.call(updateObjective, house.owner, {
+      ...{ objective_id: made.id, on_status_pages: false },
+    });
+    expect((await pageOf([shop, blog]))?.objectives).toEqual([]);
+    for (const { id } of [made, silent])
+      await bench.call(deleteObjective, house.owner, { objective_id: id });
+  });
 });
 
 describe('an objective', () => {

@@ -114,6 +114,36 @@ describe('a mail of a report', () => {
     expect(await sentTo(house.owner.email)).toHaveLength(1);
   });
 
+  test('comes although more than are mailed at once cannot be posted, which are tried each minute', async () => {
+    const broken = { every: 'week', promised: 99 };
+    await bench.call(mailReport, house.admin, broken);
+    await bench.sql`
+      insert into report_mails (id, organisation_id, user_id, every, report, title, created_at, next_at)
+      select gen_random_uuid(), organisation_id, user_id, every,
+        report || jsonb_build_object('promised', 99 + n / 1000.0), title, created_at, next_at
+      from report_mails, generate_series(1, 120) n where user_id = ${house.admin.user}`;
+    bench.now += 1;
+    await bench.call(mailReport, house.owner, { every: 'week' });
+    await bench.sql`update report_mails set next_at = next_at - interval '1 minute'
+      where user_id = ${house.admin.user}`;
+    bench.now = monday;
+    const refuse = bench.sql`alter table deliveries add constraint broken
+      check (event <> 'report' or recipient <> ${bench.sql.unsafe(`'${house.admin.email}'`)}) not valid`;
+    await refuse;
+    const { tick } = mailing();
+    await tick();
+    expect(await sentTo(house.owner.email)).toHaveLength(0);
+    await tick();
+    expect(await sentTo(house.owner.email)).toHaveLength(1);
+    await bench.sql`alter table deliveries drop constraint broken`;
+    await tick();
+    expect(await sentTo(house.admin.email)).toHaveLength(0);
+    bench.now += 60_000;
+    await tick();
+    await tick();
+    expect(await sentTo(house.admin.email)).toHaveLength(121);
+  });
+
   test('does not reach a member who left, nor an organisation that is about to end', async () => {
     for (const who of [house.member, house.admin])
       await bench.call(mailReport, who, { every: 'week' });

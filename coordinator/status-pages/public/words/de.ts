@@ -41,6 +41,11 @@ export const german: Words = {
   legend: { up: 'in Betrieb', down: 'Ausfall', maintenance: 'Wartung', unknown: 'keine Daten' },
   eachBar: 'Ein Balken pro Tag:',
   today: 'heute',
+  objectives: 'Zusagen',
+  promised: (target, within, period) =>
+    `Zugesagt: ${target}${within === null ? '' : ` nach höchstens ${within}`} ${period === '30d' ? 'in 30 Tagen' : 'in diesem Monat'}`,
+  kept: 'Eingehalten',
+  missed: 'Nicht eingehalten',
   uptimeOver: (count) => `Verfügbarkeit in ${onDays(count)}`,
   posts: {
     announcement: 'Ankündigung',

@@ -40,6 +40,11 @@ export const english: Words = {
   legend: { up: 'up', down: 'outage', maintenance: 'maintenance', unknown: 'no data' },
   eachBar: 'One bar per day:',
   today: 'today',
+  objectives: 'Service levels',
+  promised: (target, within, period) =>
+    `Promised: ${target}${within === null ? '' : ` within ${within}`} ${period === '30d' ? 'over 30 days' : 'this month'}`,
+  kept: 'Kept',
+  missed: 'Missed',
   uptimeOver: (count) => `Uptime, ${days(count)}`,
   posts: {
     announcement: 'Announcement',

@@ -45,6 +45,11 @@ export const spanish: Words = {
   legend: { up: 'en servicio', down: 'caída', maintenance: 'mantenimiento', unknown: 'sin datos' },
   eachBar: 'Una barra por día:',
   today: 'hoy',
+  objectives: 'Niveles de servicio',
+  promised: (target, within, period) =>
+    `Prometido: ${target}${within === null ? '' : ` en ${within} como máximo`} ${period === '30d' ? 'en 30 días' : 'este mes'}`,
+  kept: 'Cumplido',
+  missed: 'No cumplido',
   uptimeOver: (count) => `Disponibilidad en ${days(count)}`,
   posts: {
     announcement: 'Aviso',

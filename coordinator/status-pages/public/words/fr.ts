@@ -41,6 +41,11 @@ export const french: Words = {
   legend: { up: 'en service', down: 'panne', maintenance: 'maintenance', unknown: 'sans données' },
   eachBar: 'Une barre par jour :',
   today: 'aujourd’hui',
+  objectives: 'Niveaux de service',
+  promised: (target, within, period) =>
+    `Promis : ${target}${within === null ? '' : ` en ${within} au plus`} ${period === '30d' ? 'sur 30 jours' : 'ce mois-ci'}`,
+  kept: 'Respecté',
+  missed: 'Non respecté',
   uptimeOver: (count) => `Disponibilité sur ${days(count)}`,
   posts: {
     announcement: 'Annonce',

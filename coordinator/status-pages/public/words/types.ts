@@ -1,6 +1,6 @@
 import type { WitnessWords } from '../../../web/witnesses.ts';
 import type { Impact, PostKind, UpdateKind } from '../../model.ts';
-import type { DayState, PercentDays, PublicState } from '../snapshot.ts';
+import type { DayState, PercentDays, PublicObjective, PublicState } from '../snapshot.ts';
 
 /**
  * All words of a public page in one language, a file each beside this one. Names and texts of people
@@ -28,6 +28,15 @@ export type Words = {
   readonly legend: Readonly<Record<Exclude<DayState, 'none'>, string>>;
   readonly eachBar: string;
   readonly today: string;
+  /** What the organisation promises, and one promise: `Promised: 99.9 % over 30 days`. */
+  readonly objectives: string;
+  readonly promised: (
+    target: string,
+    within: string | null,
+    period: PublicObjective['period'],
+  ) => string;
+  readonly kept: string;
+  readonly missed: string;
   readonly uptimeOver: (days: PercentDays) => string;
   readonly posts: Readonly<Record<UpdateKind, string>>;
   readonly postMortem: string;

@@ -1,0 +1,47 @@
+import type { Queryable } from '../database/connect.ts';
+import { monitorHistories } from '../monitors/status-queries.ts';
+import type { Results } from '../results/reading.ts';
+import { budgetOf, createLedger, earliestOf, type Ledger, spanOf } from './model.ts';
+import type { ObjectiveRow } from './queries.ts';
+import { ledgersOf, readTimes } from './times.ts';
+
+/** All objectives of an answer are of one reading of the ledger. */
+export type LedgerRead = {
+  readonly ledgerOf: (row: Pick<ObjectiveRow, 'latency_ms'>) => Ledger;
+  readonly paused: ReadonlySet<string>;
+  readonly zone: string;
+  readonly now: number;
+};
+
+export async function readLedger(
+  sql: Queryable,
+  results: Results,
+  {
+    id: organisation,
+    zone,
+    now,
+  }: { readonly id: string; readonly zone: string; readonly now: number },
+  rows: readonly ObjectiveRow[],
+): Promise<LedgerRead> {
+  const timed = rows.filter(({ latency_ms }) => latency_ms !== null);
+  const others = rows.filter(({ latency_ms }) => latency_ms === null);
+  const monitors = [...new Set(others.flatMap((row) => row.monitors))];
+  const from = earliestOf(zone, now);
+  const times = await readTimes(sql, results, timed, { from, to: now });
+  const histories = await monitorHistories(sql, results, organisation, monitors, {
+    from,
+    to: now,
+  });
+  const paused = histories.flatMap(({ id, paused_at }) => (paused_at === null ? [] : [id]));
+  const ledgerOf = ledgersOf(createLedger(histories), times);
+  return { ledgerOf, paused: new Set(paused), zone, now };
+}
+
+export function figuresOf(row: ObjectiveRow, { ledgerOf, paused, zone, now }: LedgerRead) {
+  const { from, to } = spanOf(row.period, zone, now);
+  const checked = row.monitors.filter((id) => !paused.has(id));
+  const sums = ledgerOf(row)(row.monitors, { from, to: now });
+  // How many checks are to come nobody knows.
+  const rest = row.latency_ms === null ? (to - now) * checked.length : 0;
+  return { from, to, ...budgetOf(row, sums, rest) };
+}
