@@ -338,6 +338,25 @@ describe('tools', () => {
       expect(text).not.toContain(hidden);
   });
 
+  test('members, usage, expiry and tokens are read, and a leaked token is revoked', async () => {
+    const assistant = await client();
+    const call = async (name: string, given: object = {}) =>
+      textsOf(await assistant.callTool({ name, arguments: { ...given } }));
+    const { admin, member } = house();
+    expect(await call('list_members')).toContain(`${admin.user} | ${admin.email} |  | admin`);
+    expect(await call('show_organisation')).toContain('{"what":"members","count":4,"most":null}');
+    for (const name of ['list_certificates', 'list_domains'])
+      expect(await call(name)).not.toContain('validation_failed');
+    const tokens = await call('list_tokens');
+    expect(tokens).toContain('read_write of a test');
+    expect(tokens).not.toContain(admin.email);
+    const line = tokens.split('\n').find((one) => one.includes('| read of a test |')) ?? '';
+    const [id = ''] = line.split(' | ');
+    expect(await call('revoke_token', { id })).toContain('The token is revoked.');
+    const left = await bench.sql`select name from tokens where user_id = ${member.user}`;
+    expect(left).toEqual([{ name: 'read_write of a test' }]);
+  });
+
   test('a list of 200 monitors with long names costs less than 48 kB, and the next says where to go on', async () => {
     const crowded = await createTestOrganisation(bench.sql);
     await bench.sql`
