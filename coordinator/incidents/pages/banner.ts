@@ -14,7 +14,7 @@ import {
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import { mutedWords, muteForm } from '../../monitors/pages/monitor-table.ts';
-import type { Explained } from '../../notifications/pages/parts.ts';
+import type { Explained } from '../../notifications/pages/reason.ts';
 import { hiddenField } from '../../web/forms.ts';
 import { type Html, html, icon, type Part, safeUrl } from '../../web/html.ts';
 import { menuButton, menuTitle, moreActions } from '../../web/menu.ts';

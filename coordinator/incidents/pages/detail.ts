@@ -18,8 +18,12 @@ import { incidentSentence } from '../../../shared/base/text.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import { pingList } from '../../monitors/pages/heartbeat.ts';
 import { percentOfEnough } from '../../monitors/status.ts';
-import { explainNotifications } from '../../notifications/contract.ts';
-import { type Explained, notificationReason } from '../../notifications/pages/parts.ts';
+import { explainNotifications, listNotified } from '../../notifications/contract.ts';
+import {
+  type Explained,
+  explainedNow,
+  notificationReason,
+} from '../../notifications/pages/reason.ts';
 import { listIncidentPages } from '../../status-pages/contract.ts';
 import { type IncidentPage, incidentPages } from '../../status-pages/pages/posts.ts';
 import { sampleLanes } from '../../web/charts.ts';
@@ -316,8 +320,9 @@ async function read({ ask, now, path: { incident_id } }: MembersRequest): Promis
     ask(listMembers),
   ]);
   const monitor_id = of.monitor;
-  const [monitor, { muted }, { items: others }, pings, cause] = await Promise.all([
+  const [monitor, { items: told }, { muted }, { items: others }, pings, cause] = await Promise.all([
     ask(getMonitor, { monitor_id }),
+    of.open ? ask(listNotified, { monitor_id }) : { items: [] },
     ask(getMonitorStatus, { monitor_id, days: 1 }),
     of.open ? ask(listIncidents, { monitor: monitor_id, days: 1, limit: 100 }) : { items: [] },
     isOfJob(of)
@@ -326,7 +331,17 @@ async function read({ ask, now, path: { incident_id } }: MembersRequest): Promis
     of.cause_id === null ? null : ask(getCause, { cause_id: of.cause_id }),
   ]);
   const flaps = flapsOf(others, now);
-  return { pings, cause, incident: of, monitor, muted, explained, pages, members, flaps };
+  return {
+    pings,
+    cause,
+    incident: of,
+    monitor,
+    muted,
+    explained: explainedNow(explained, told),
+    pages,
+    members,
+    flaps,
+  };
 }
 
 export const writeNote = forMembers.post('/incidents/:incident_id/notes', async (request) => {

@@ -5,7 +5,7 @@ import { mailMissingWords } from '../../web/layout.ts';
 import type { listNotified } from '../contract.ts';
 import { delayText } from './parts.ts';
 
-type Recipient = OutputOf<typeof listNotified>['items'][number];
+export type Recipient = OutputOf<typeof listNotified>['items'][number];
 
 const shutWords: Readonly<Record<string, string>> = {
   off: 'Off',
@@ -72,15 +72,18 @@ const shutStates: Readonly<Record<string, State>> = {
 
 function rowOf({ channel, name, owner, delay_s, shut }: Recipient): Html {
   return html`
-    <li>
-      <a href="/alerts/${channel}">${name}</a> <span class="soft">
-        ${delayText(delay_s)}
-        ${owner !== null && `, ${owner}`}
+    <li class="row">
+      <span>
+        <a href="/alerts/${channel}">${name}</a> <span class="soft">
+          ${delayText(delay_s)}
+          ${owner !== null && `, ${owner}`}
+        </span>
       </span>
-      ${
-        shut !== null &&
-        html`${' '}${stateMark(shutStates[shut] ?? 'unknown', shutWords[shut] ?? shut)}`
-      }
+      ${shut !== null && shutMark(shut)}
     </li>
   `;
+}
+
+export function shutMark(shut: string): Html {
+  return stateMark(shutStates[shut] ?? 'unknown', shutWords[shut] ?? shut);
 }
