@@ -108,8 +108,7 @@ function markOf(objective: Objective): Html {
   const { left } = budgetOf(objective);
   if (left !== null && left < 0) return stateMark('down', 'Missed');
   const [burning] = objective.burn.filter(({ burns }) => burns);
-  if (burning)
-    return stateMark('verifying', burning.code === 'burns_fast' ? 'Burns fast' : 'Burns slowly');
+  if (burning) return burnMark(burning);
   return left === null ? stateMark('pending', 'No data yet') : stateMark('up', 'Kept');
 }
 
@@ -190,13 +189,13 @@ export const objectivePage = forMembers.get('/objectives/:objective_id', async (
           <h2>Burn rate</h2>
           ${table(
             objective.burn.map((each) => ({
-              Warning: each.code === 'burns_fast' ? 'Burns fast' : 'Burns slowly',
+              Windows: `${minutesText(each.short_minutes)} and ${minutesText(each.long_minutes)}`,
+              'Short window': number(rateText(each.short_rate)),
+              'Long window': number(rateText(each.long_rate)),
               'Warns above': number(`${each.factor}`),
-              Short: number(rateIn(each.short_minutes, each.short_rate)),
-              Long: number(rateIn(each.long_minutes, each.long_rate)),
-              State: each.burns ? stateMark('verifying', 'Burns') : stateMark('up', 'Below'),
+              State: each.burns ? burnMark(each) : stateMark('up', 'Below'),
             })),
-            'Burn rate by pairs of windows',
+            'Burn rate by pairs of windows: both must be above',
           )}
         </section>
       </div>
@@ -204,8 +203,16 @@ export const objectivePage = forMembers.get('/objectives/:objective_id', async (
   });
 });
 
-function rateIn(minutes: number, rate: number): string {
-  return `${rate.toLocaleString('en', { maximumFractionDigits: 1 })} in ${durationText(minutes * 60_000)}`;
+function burnMark({ code }: Pick<Objective['burn'][number], 'code'>): Html {
+  return stateMark('verifying', code === 'burns_fast' ? 'Burns fast' : 'Burns slowly');
+}
+
+function minutesText(minutes: number): string {
+  return durationText(minutes * 60_000);
+}
+
+function rateText(rate: number): string {
+  return rate.toLocaleString('en', { maximumFractionDigits: 1 });
 }
 
 const [width, height] = [1_000, 200];
@@ -236,7 +243,7 @@ function budgetChart(objective: Course, times: Times): Html | null {
           aria-label="Error budget in the period: ${leftWords(left, words)} of ${words(whole)}"
         >
           <path class="grid" d="${[0, 0.5, 1].map((share) => `M0 ${y(share)}H${width}`).join('')}"></path>
-          <path class="line line-own" d="${linePath(points, x, y, Number.POSITIVE_INFINITY)}"></path>
+          <path class="line line-budget" d="${linePath(points, x, y, Number.POSITIVE_INFINITY).line}"></path>
         </svg>
       </div>
       <ul class="chart-x" aria-hidden="true">

@@ -24,32 +24,31 @@ export function momentsBetween(from: number, to: number, count: number): readonl
 export type Point = { readonly at: number; readonly value: number | null };
 
 /**
- * One line, broken where nothing was measured for longer than `gap`. A single point is drawn as a
- * short stroke, so that it is visible.
+ * One line, broken where nothing was measured for longer than `gap`, and the points that this
+ * leaves alone, as a path of dots.
  */
 export function linePath(
   points: readonly Point[],
   x: (at: number) => number,
   y: (value: number) => number,
   gap: number,
-): string {
-  let path = '';
+): { readonly line: string; readonly dots: string } {
+  let [line, dots, dot] = ['', '', ''];
   let last: { readonly at: number; readonly x: number; readonly y: number } | undefined;
-  let alone = false;
   for (const { at, value } of points) {
     if (value === null) continue;
     const [right, down] = [tenth(x(at)), tenth(y(value))];
     const goesOn = last !== undefined && at - last.at <= gap;
-    if (!goesOn && alone) path += 'h1';
     // Steps repeat themselves, which places do not: compressed, that is half.
-    path +=
+    line +=
       goesOn && last !== undefined
         ? `l${tenth(right - last.x)} ${tenth(down - last.y)}`
         : `M${right} ${down}`;
-    alone = !goesOn;
+    if (!goesOn) dots += dot;
+    dot = goesOn ? '' : `M${right} ${down}h0`;
     last = { at, x: right, y: down };
   }
-  return alone ? `${path}h1` : path;
+  return { line, dots: dots + dot };
 }
 
 function tenth(value: number): number {

@@ -411,22 +411,17 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
             ...(isDown ? { outcome: 'fail', cause: 'unexpected_status' } : {}),
           });
       };
-      for (let back = 24 * 12; back >= 1; back -= 1) {
-        const hours = Math.ceil(back / 12);
-        const ago = (now % hour) + back * 5 * minute - place * second;
-        see(ago, far * (1 + wave(index + place * 7, 24 - hours)), type === 'https');
-      }
+      const seeNow = (ago: number): void =>
+        see(ago, far * (1 + wave(index + place * 7, 24 - ago / hour)), type === 'https');
+      for (let back = 24 * 12; back >= 1; back -= 1)
+        seeNow((now % hour) + back * 5 * minute - place * second);
       // One monitor has a month, with percentiles.
       if (name === 'Search API')
         for (let back = 31 * 24 * 4; back > 24 * 4; back -= 1)
           see(back * 15 * minute, far * (1 + wave(place * 7 + (back % 4), Math.ceil(back / 24))));
       if (paused === undefined)
         for (let back = 0; back < 12; back += 1)
-          see(
-            (back * keys.length + place) * minute + (index % 50) * second,
-            far * (1 + wave(index, back)),
-            type === 'https',
-          );
+          seeNow((back * keys.length + place) * minute + (index % 50) * second);
     }
     const saw = (place: number, at: number, took_ms: number): void => {
       checks.push({

@@ -126,8 +126,9 @@ async function answer(request: MembersRequest): Promise<PageAnswer> {
   const shownValues = valuesOf(results);
   const value = shownValues.find((each) => each === asked.value) ?? shownValues[0] ?? 'mean';
   const { interval_s } = monitor;
+  const hasPassed = results.series.some(({ points }) => points.some(({ ok }) => ok > 0));
   const chart = responseChart({ results, before, ledger: marks, times, value, interval_s });
-  const phases = phaseChart(results, times);
+  const phases = phaseChart(results, times, interval_s);
   const chartPart = html`
     <section class="card">
       <div class="section-head">
@@ -175,25 +176,28 @@ async function answer(request: MembersRequest): Promise<PageAnswer> {
         `
       }
       ${
-        chart === null
-          ? html`<p class="nothing">No passing checks in this time.</p>`
-          : html`
-            ${chart}
-            <div class="section-head">
-              <details class="as-table">
-                <summary>Show as a table</summary>
-                ${responseTable(results, times, value)}
-              </details>
-              <a href="/monitors/${monitor.id}/checks">All checks</a>
-            </div>
-            ${
-              phases !== null &&
-              html`
-                <h2>Where the time goes</h2>
-                ${phases}
-              `
-            }
-          `
+        chart ??
+        html`<p class="nothing">${hasPassed ? 'Not enough checks yet' : 'No passing checks in this time'}</p>`
+      }
+      ${
+        hasPassed &&
+        html`
+          <div class="section-head">
+            <details class="as-table">
+              <summary>Show as a table</summary>
+              ${responseTable(results, times, value)}
+            </details>
+            <a href="/monitors/${monitor.id}/checks">All checks</a>
+          </div>
+        `
+      }
+      ${
+        chart !== null &&
+        phases !== null &&
+        html`
+          <h2>Where the time goes</h2>
+          ${phases}
+        `
       }
     </section>
   `;

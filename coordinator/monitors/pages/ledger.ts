@@ -50,10 +50,12 @@ export function ledgerBar(ledger: Ledger, times: Times): Html {
     ledger.stretches.some((stretch) => stretch.state === state),
   );
   const bar = ({ from: begin, to: end, state }: Stretch): string => {
-    // A second within a month would be too thin to see.
-    const wide = Math.max(2, x(end) - x(begin)).toFixed(2);
-    const [top, high] = state === 'unknown' || state === 'paused' ? [12, 4] : [0, 28];
-    return `M${x(begin).toFixed(2)} ${top}h${wide}v${high}h-${wide}z`;
+    const wide = x(end) - x(begin);
+    // What is not up has an edge of 2 px on either side, which a thin one must have room for.
+    const left =
+      wide < 2 * edge ? Math.min(Math.max(x(begin), edge), 1_000 - edge - wide) : x(begin);
+    const [top, high] = state === 'unknown' || state === 'paused' ? [14, 0] : [0, 28];
+    return `M${left.toFixed(2)} ${top}h${wide.toFixed(2)}v${high}h-${wide.toFixed(2)}z`;
   };
   const inOrder: readonly State[] = ['up', 'paused', 'unknown', 'maintenance', 'down'];
   return html`
@@ -81,8 +83,12 @@ export function ledgerBar(ledger: Ledger, times: Times): Html {
         `;
       })}
     </svg>
+    <p class="lane-times">${times.moment(from)}<span>now</span></p>
   `;
 }
+
+/** Two pixels of a phone. */
+const edge = 7;
 
 function titleOf({ from, to, state, window_name }: Stretch, times: Times): string {
   return `${window_name ?? stateWords[stateOf(state)]}, ${times.text(from, 'moment')} to ${times.text(to, 'moment')}, ${durationText(Date.parse(to) - Date.parse(from))}`;

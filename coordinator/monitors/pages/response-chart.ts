@@ -84,7 +84,10 @@ function figureOf({ points, percentiles }: Series, value: ChartValue): number | 
   return percentiles[`${value}_ms`];
 }
 
-/** Lines differ by dashes as well as by colour. Null where nothing passed. */
+/** Fewer points show no course. */
+const leastPoints = 5;
+
+/** Lines differ by dashes as well as by colour. Null where too little passed. */
 export function responseChart({
   results,
   before = null,
@@ -96,7 +99,7 @@ export function responseChart({
   const { of, label } = values[value];
   const series = results.series.toSorted(inOrder);
   const drawn = series.flatMap(({ points }) => points.flatMap((point) => of(point) ?? []));
-  if (drawn.length === 0) return null;
+  if (drawn.length < leastPoints) return null;
   const scale = scaleOf(results);
   const earlier = before?.series.toSorted(inOrder) ?? [];
   const compared = earlier.flatMap(({ points }) => points.flatMap((point) => of(point) ?? []));
@@ -112,26 +115,37 @@ export function responseChart({
   const pointsOf = ({ points }: Series, ofPoint: (point: Point) => number | null, later = 0) =>
     points.map((point) => ({ at: Date.parse(point.at) + later, value: ofPoint(point) }));
   const coarse = coarseStep(results);
-  const areas = !hasSpread
-    ? []
-    : series.map(
-        (each) =>
-          html`
-              <path
-                class="area ${classOf(each)}"
-                d="${areaPath(spreadOf(each, coarse), scale.x, y, gap + coarse)}"
-              ></path>
-            `,
-      );
-  const past = earlier.map(
-    (each) =>
-      html`
-        <path
-          class="line past ${classOf(each)}"
-          d="${linePath(pointsOf(each, of, weekMs), scale.x, y, gapOf(before ?? results))}"
-        ></path>
-      `,
+  const spreads = hasSpread ? series.map((each) => ({ each, spread: spreadOf(each, coarse) })) : [];
+  const hasArea = spreads.some(({ spread }) =>
+    spread.some(({ low, high }) => y(low) - y(high) > leastShade),
   );
+  const areas =
+    hasArea &&
+    spreads.map(
+      ({ each, spread }) =>
+        html`
+          <path
+            class="area ${classOf(each)}"
+            d="${areaPath(spread, scale.x, y, gap + coarse)}"
+          ></path>
+        `,
+    );
+  const dotsOf = (each: Series, dots: string) =>
+    dots !== '' && html`<path class="line dots ${classOf(each)}" d="${dots}"></path>`;
+  const past = earlier.map((each) => {
+    const { line, dots } = linePath(
+      pointsOf(each, of, weekMs),
+      scale.x,
+      y,
+      gapOf(before ?? results),
+    );
+    return html`
+      <g class="past">
+        ${dotsOf(each, dots)}
+        <path class="line ${classOf(each)}" d="${line}"></path>
+      </g>
+    `;
+  });
   const figures = series.map((each) => `${nameOf(each)} ${msText(figureOf(each, value))}`);
   const over = ({ points }: Series): string =>
     points
@@ -140,19 +154,20 @@ export function responseChart({
         return ms > axis.top ? `M${scale.x(point.at).toFixed(1)} ${real(ms).toFixed(1)}` : '';
       })
       .join('');
-  const lines = series.map(
-    (each) =>
-      html`
-        <path
-          class="line ${classOf(each)}"
-          data-name="${nameOf(each)}"
-          data-over="${over(each)}"
-          d="${linePath(pointsOf(each, of), scale.x, y, gap)}"
-        ></path>
-      `,
-  );
+  const lines = series.map((each) => {
+    const { line, dots } = linePath(pointsOf(each, of), scale.x, y, gap);
+    return html`
+      ${dotsOf(each, dots)}
+      <path
+        class="line ${classOf(each)}"
+        data-name="${nameOf(each)}"
+        data-over="${over(each)}"
+        d="${line}"
+      ></path>
+    `;
+  });
   return html`
-    ${legend(series, value, { hasArea: highs.length > 0, hasPast: compared.length > 0 })}
+    ${legend(series, value, { hasArea, hasPast: compared.length > 0 })}
     ${plot({
       step: results.step_s * 1_000,
       scale,
@@ -166,16 +181,23 @@ export function responseChart({
   `;
 }
 
+/** A shade less tall than this is not seen. */
+const leastShade = 4;
+
 export const weekMs = 7 * 86_400_000;
 
 /** A shade, and a stack of columns, says as much with fewer of them, and weighs a third. */
 const mostColumns = 72;
 
-/** Milliseconds of so many whole steps that few columns fill the chart. */
-function coarseStep(results: Results): number {
+/**
+ * Milliseconds of so many whole steps that few columns fill the chart, and each has a check of every
+ * series: they take turns.
+ */
+function coarseStep(results: Results, interval_s = 0): number {
   const [from, to] = spanOf(results);
   const step = results.step_s * 1_000;
-  return step * Math.ceil((to - from) / step / mostColumns);
+  const turn = interval_s * 1_000 * results.series.length;
+  return step * Math.ceil(Math.max((to - from) / mostColumns, turn) / step);
 }
 
 /** From the lowest p50 to the highest p95 of each stretch of that length. */
@@ -256,8 +278,8 @@ function classOf({ continent, place }: Series): string {
 const phases = Object.entries(phaseNames).map(([key, label]) => ({ key, label }));
 
 /** Where the time of a check goes: null for checks without phases, and where only hours are kept. */
-export function phaseChart(results: Results, times: Times): Html | null {
-  const coarse = coarseStep(results);
+export function phaseChart(results: Results, times: Times, interval_s: number): Html | null {
+  const coarse = coarseStep(results, interval_s);
   const stacks = stacksOf(results, coarse);
   if (stacks.length === 0) return null;
   const scale = scaleOf(results);

@@ -30,7 +30,7 @@ test('the list and its pages say what is left, and who may only read is offered 
   for (const words of ['Shop', 'Burns fast', ' left', '<meter', 'New objective'])
     expect(list).toContain(words);
   const path = `/objectives/${demo.objective}`;
-  expect(await read(path)).toContain('class="line line-own"');
+  expect(await read(path)).toContain('class="line line-budget"');
   expect(await read(path)).toContain(`${path}/delete`);
   expect(await read('/objectives', web.house.viewer)).not.toContain('New objective');
   expect(await read(path, web.house.viewer)).not.toContain(`${path}/delete`);

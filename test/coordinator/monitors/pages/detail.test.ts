@@ -110,6 +110,10 @@ describe('detail', () => {
       await result(id, 'Europe', 0, 61);
       await result(id, 'Asia', 6, 212);
       await result(id, 'Asia', 11, 900, 'fail');
+      const few = await web.text(`/monitors/${id}`, 'viewer');
+      expect(few).toContain('Not enough checks yet');
+      expect(few).toMatch(/1 failed/);
+      for (const minutes of [20, 40, 60]) await result(id, 'Asia', minutes, 212);
       const { status, text } = await web.get(`/monitors/${id}`, { as: 'viewer' });
       expect(status).toBe(200);
       expect(text).toMatch(/<h1>Checkout has been up for .*<\/h1>/);
@@ -137,7 +141,7 @@ describe('detail', () => {
       await web.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at, resolved_at)
       values (${newId()}, ${web.house.organisation}, ${id}, now() - interval '100 days', now() - interval '100 days', now() - interval '99 days')`;
       const hour = hourOf(Date.now());
-      for (const days of [1, 120])
+      for (const days of [1, 2, 3, 4, 120])
         await result(id, 'Europe', (Date.now() - hour) / 60_000 + days * 1_440, 100);
       const page = async (query: string) => await web.text(`/monitors/${id}?${query}`, 'viewer');
       for (const [query, marks] of [

@@ -82,8 +82,11 @@ const drawingOf = (results: Results, value: 'p50' | 'p95' = 'p50', before?: Resu
   });
 const drawnOf = (...given: Parameters<typeof drawingOf>): string => String(drawingOf(...given));
 
+/** As many points as a chart needs. */
+const five = Array.from({ length: 5 }, () => [3, 1_200] as const);
+
 test('the legend says what is drawn, and its figure', () => {
-  const results = resultsOf([3, 1_200]);
+  const results = resultsOf(...five);
   const [asia] = results.series;
   if (asia === undefined) throw new Error('there is no series');
   const percentiles = { p50_ms: 7, p95_ms: 900, p99_ms: 1_000 };
@@ -95,7 +98,7 @@ test('the legend says what is drawn, and its figure', () => {
 
 test('the axis names the day wherever another begins, and the month of a year', () => {
   const axisOf = (from: string, to: string) => {
-    const results = { ...resultsOf([3, 5]), from, to, step_s: 60 };
+    const results = { ...resultsOf(...five), from, to, step_s: 60 };
     const [asia] = results.series;
     const points = asia?.points.map((point) => ({ ...point, at: from })) ?? [];
     const drawn = drawnOf({ ...results, series: asia ? [{ ...asia, points }] : [] });
@@ -114,24 +117,41 @@ test('the axis names the day wherever another begins, and the month of a year', 
   expect(axisOf('2025-11-20T00:00:00.000Z', '2026-11-20T00:00:00.000Z')[0]).toBe('Nov 2025');
 });
 
-test('nothing is drawn, and no axis, where nothing passed', () => {
-  expect(drawingOf(resultsOf([0, null]))).toBe(null);
+test('nothing is drawn, and no axis, where fewer than five points passed', () => {
+  expect(drawingOf(resultsOf([0, null], [0, null], ...five.slice(1)))).toBe(null);
+});
+
+test('a point alone is a dot, and no shade is named where none is seen', () => {
+  const results = resultsOf(...five, [3, 1_200]);
+  const [asia] = results.series;
+  if (asia === undefined) throw new Error('there is no series');
+  const hours = [0, 1, 2, 3, 4, 20];
+  const points = asia.points.map((point, nth) => ({
+    ...point,
+    at: `2026-11-20T${String(hours[nth]).padStart(2, '0')}:00:00.000Z`,
+  }));
+  const drawn = drawnOf({ ...results, series: [{ ...asia, points }] });
+  expect(/class="line dots line-asia" d="([^"]*)"/.exec(drawn)?.[1]).toMatch(/^M833\.3 [\d.]+h0$/);
+  expect(drawn).not.toContain('Shaded');
+  const wide = points.map((point) => ({ ...point, p95_ms: 2_400 }));
+  expect(drawnOf({ ...results, series: [{ ...asia, points: wide }] })).toContain('Shaded');
 });
 
 test('the week before lies faintly under the same hours, and is named', () => {
-  const results = resultsOf([3, 1_200]);
+  const results = resultsOf(...five);
   const [asia] = results.series;
   if (asia === undefined) throw new Error('there is no series');
   const points = asia.points.map((point) => ({ ...point, at: '2026-11-13T00:00:00.000Z' }));
   const drawn = drawnOf(results, 'p50', { ...results, series: [{ ...asia, points }] });
-  const [, past] = /class="line past line-asia"\s+d="([^"]*)"/.exec(drawn) ?? [];
+  const [, past] =
+    /<g class="past">.*?<path class="line line-asia"\s+d="([^"]*)"/.exec(drawn) ?? [];
   expect(past).toBe(/data-name="Asia"\s+data-over=""\s+d="([^"]*)"/.exec(drawn)?.[1]);
   expect(drawn).toContain('Faint: the week before');
   expect(drawnOf(results)).not.toContain('week before');
 });
 
 test('lines that end at the same height have names beside each other', () => {
-  const results = resultsOf([3, 1_200]);
+  const results = resultsOf(...five);
   const [asia] = results.series;
   if (asia === undefined) throw new Error('there is no series');
   const drawn = drawnOf({ ...results, series: [asia, { ...asia, continent: 'Africa' }] });
