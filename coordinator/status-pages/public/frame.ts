@@ -99,9 +99,8 @@ export function bars(all: readonly PublicDay[], view: View): Html {
   const said = ({ state, from, count }: Run): string => {
     const of = days.slice(from, from + count);
     const [first, last] = [of[0], of.at(-1)].map((day) => formats.shortDay(day?.from ?? 0));
-    const sum = of.reduce((ms, day) => ms + day.down, 0);
     return `${first === last ? first : `${first} – ${last}`}: ${words.legend[state]}${
-      state === 'down' ? `, ${formats.duration(sum)}` : ''
+      state === 'down' ? `, ${formats.duration(of[0]?.down ?? 0)}` : ''
     }`;
   };
   return html`
@@ -112,16 +111,39 @@ export function bars(all: readonly PublicDay[], view: View): Html {
       role="img"
       aria-label="${summary(states.slice(states.length - measured), view)}"
     >
-      ${runsOf(states).map(
-        (run) =>
-          html`
-            <path class="f-${run.state}" d="${shapeOf(run)}">${
-              !view.isPreview && html`<title>${said(run)}</title>`
-            }</path>
-          `,
-      )}
+      ${runsOf(states).map((run) => {
+        const title = !view.isPreview && html`<title>${said(run)}</title>`;
+        return run.state === 'down'
+          ? html`<g>${title}${downBar(run.from, (days[run.from]?.down ?? 0) / dayMs)}</g>`
+          : html`<path class="f-${run.state}" d="${shapeOf(run)}">${title}</path>`;
+      })}
     </svg>
   `;
+}
+
+const dayMs = 86_400_000;
+
+/** From its top down as red as it was down, at least by what it is taller than the others. */
+function downBar(from: number, share: number): Html {
+  const red = heights.down - (1 - Math.min(1, share)) * heights.up;
+  return html`
+    ${share < 1 && html`<path class="f-up" d="${shapeOf({ state: 'up', from, count: 1 })}"/>`}
+    <path class="f-down" d="M${from + wide / 2} 0v${Number(red.toFixed(1))}"/>
+  `;
+}
+
+/** The last of a list of bars, which begin and end together. */
+export function daysAxis(view: View): Html | false {
+  const first = monitorsOf(view.page)[0]?.days.at(-daysShown(view.page))?.from;
+  return (
+    first !== undefined &&
+    !view.isPreview &&
+    html`
+      <li class="days" aria-hidden="true">
+        ${view.formats.shortDay(first)}<span>${view.words.today}</span>
+      </li>
+    `
+  );
 }
 
 /** What the bars show, for screen readers. */
@@ -133,12 +155,16 @@ function summary(states: readonly BarState[], { words }: View): string {
   return `${words.barsOf(states.length)}: ${counted.map(([state, count]) => words.dayCounts[state](count)).join(', ')}`;
 }
 
-/** Adjacent days of one state. Otherwise ninety bars for fifty services would fill a page. */
+/**
+ * Adjacent days of one state, as ninety bars for fifty services would fill a page; of downtime each
+ * by itself.
+ */
 function runsOf(states: readonly BarState[]): readonly Run[] {
   const runs: Run[] = [];
   for (const [at, state] of states.entries()) {
     const last = runs.at(-1);
-    if (last?.state === state) runs[runs.length - 1] = { ...last, count: last.count + 1 };
+    if (last?.state === state && state !== 'down')
+      runs[runs.length - 1] = { ...last, count: last.count + 1 };
     else runs.push({ state, from: at, count: 1 });
   }
   return runs;
@@ -153,7 +179,7 @@ function shapeOf({ state, from, count }: Run): string {
 }
 
 /** What the bars mean, once for all of them. */
-export function legend({ words, page, formats }: View, first: number | undefined): Html {
+export function legend({ words }: View): Html {
   return html`
     <p class="legend">
       <span>${words.eachBar}</span>
@@ -163,21 +189,16 @@ export function legend({ words, page, formats }: View, first: number | undefined
             ${' '}
             <span class="key">
               <svg class="key-bar" viewBox="0 0 ${wide} 24" preserveAspectRatio="none" aria-hidden="true">
-                <path class="f-${state}" d="${shapeOf({ state, from: 0, count: 1 })}" />
+                ${
+                  state === 'down'
+                    ? downBar(0, 0.3)
+                    : html`<path class="f-${state}" d="${shapeOf({ state, from: 0, count: 1 })}"/>`
+                }
               </svg>
               ${words.legend[state]}
             </span>
           `,
       )}
-      ${
-        first !== undefined &&
-        html`
-          ${' '}
-          <span class="span">
-            ${formats.shortDay(first)} – ${formats.shortDay(page.now)} (${words.today})
-          </span>
-        `
-      }
     </p>
   `;
 }

@@ -6,8 +6,8 @@ import { witnessLine, witnessMap, world } from '../../web/witnesses.ts';
 import type { PageLanguage } from '../model.ts';
 import {
   bars,
+  daysAxis,
   daysMeasured,
-  daysShown,
   documentOf,
   framed,
   legend,
@@ -211,7 +211,6 @@ export function mainPage(view: View, style: string): string {
     'since' in verdict && troubles.length === 1 && (verdict.is !== 'down' || first?.title === null)
       ? first
       : undefined;
-  const since = monitorsOf(page)[0]?.days.at(-daysShown(page))?.from;
   return framed(view, style, {
     title: `${sentenceOf(verdict, view)} – ${page.title}`,
     main: html`
@@ -223,7 +222,7 @@ export function mainPage(view: View, style: string): string {
         view,
       )}
       ${sections(view)}
-      ${since !== undefined && !view.isPreview && legend(view, since)}
+      ${monitorsOf(page).length > 0 && !view.isPreview && legend(view)}
       ${objectivesCard(view)}
       ${maintenanceCard(
         page.maintenance.filter((each) => !isRunning(each, page)),
@@ -287,7 +286,7 @@ function sections(view: View): Html[] {
     .filter(({ monitors }) => monitors.length > 0)
     .map(({ name, monitors }) => {
       const services = html`
-        <ul class="services">${monitors.map((each) => service(each, view))}</ul>
+        <ul class="services">${monitors.map((each) => service(each, view))}${daysAxis(view)}</ul>
       `;
       return name === null
         ? html`<section class="card">${services}</section>`
@@ -465,7 +464,7 @@ export function servicePage(view: View, style: string, id: string): string | und
           ${stateMark(monitor.state, words.states[monitor.state])}
         </div>
         ${slowLine(monitor, view)}
-        ${bars(monitor.days, view)}
+        <ul class="services"><li>${bars(monitor.days, view)}</li>${daysAxis(view)}</ul>
         <dl class="figures">
           ${percentDays.map((days) => {
             const value = monitor.percent[days];
@@ -478,7 +477,7 @@ export function servicePage(view: View, style: string, id: string): string | und
           })}
         </dl>
       </section>
-      ${legend(view, monitor.days.at(-daysShown(page))?.from)}
+      ${legend(view)}
       ${own.map((each) => incidentBlock(each, view, 2))}
       <section class="card">
         ${

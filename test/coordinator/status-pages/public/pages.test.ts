@@ -183,7 +183,7 @@ describe('pages', () => {
       const days = Array.from({ length: 90 }, (_, at) => ({
         ...dayUp(pageNow - (90 - at) * day),
         ...(at === 3
-          ? { down: minute }
+          ? { up: day / 2, down: day / 2 }
           : at === 4 || at === 5
             ? { up: 0, maintenance: day }
             : at === 6
@@ -198,11 +198,12 @@ describe('pages', () => {
         'aria-label="The last 90 days: an outage on 1 day, maintenance on 2 days, no data on 1 day, up on 86 days"',
       );
       expect(text).toContain(
-        '<path class="f-down" d="M3 12h0.75"><title>27 Aug: outage, 1 minute</title></path>',
+        '<g><title>27 Aug: outage, 12 hours</title><path class="f-up" d="M3 15h0.75"/><path class="f-down" d="M3.375 0v15"/></g>',
       );
       expect(text).toContain(
         '<path class="f-unknown" d="M6 23h0.75"><title>30 Aug: no data</title></path>',
       );
+      expect(text).toContain('aria-hidden="true">24 Aug<span>today</span></li>');
       expect(text).toMatch(
         /One bar per day:.*up<\/span>.*outage<\/span>.*maintenance<\/span>.*no data<\/span>/,
       );
