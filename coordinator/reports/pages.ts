@@ -81,6 +81,7 @@ async function pageOf(request: MembersRequest, link?: string): Promise<ShownPage
             </a>
           `,
         })}
+        ${figures(report)}
         ${await filterForm(request, asked)}
         ${sheet(report, timesIn(report.time_zone, request.now))}
         ${request.may(mailReport) && (await mailing(request, asked))}
@@ -272,6 +273,7 @@ export const sharedReport = forAnyone.get(
         main: html`
           <div class="stack shared">
             ${heading({ sentence: sentenceOf(report, times), below: belowOf(report, times) })}
+            ${figures(report)}
             ${sheet(report, times, false)}
             ${sharedFoot}
           </div>
@@ -351,9 +353,23 @@ function belowOf(report: Report, times: Times): Part {
   `;
 }
 
-/** The figures, the worst monitors, the incidents, and every monitor. */
+function figures({ total, promised }: Report): Html {
+  return html`
+    <dl class="figures">
+      ${figure('Uptime', percentFigure(percentOf(total)))}
+      ${promised !== null && figure(`Promised: ${promised} %`, keptMark(total))}
+      ${figure('Down', lengthWords(total.counted_down_seconds))}
+      ${figure('Incidents', total.incidents)}
+      ${figure('Maintenance', lengthWords(total.maintenance_seconds))}
+      ${figure('Unknown', lengthWords(total.unknown_seconds))}
+      ${total.response && figure('Response, p95', msText(total.response.p95_ms))}
+    </dl>
+  `;
+}
+
+/** The monitors that were down, the longest first; the incidents; and every other monitor. */
 function sheet(report: Report, times: Times, isLinked = true): Html {
-  const { total, promised, monitors, worst, incidents, left_out } = report;
+  const { promised, monitors, incidents, left_out } = report;
   const link = (href: string, words: string): Part =>
     isLinked ? html`<a class="row-link" href="${safeUrl(href)}">${words}</a>` : words;
   const isTimed = monitors.some(({ response }) => response !== null);
@@ -365,21 +381,15 @@ function sheet(report: Report, times: Times, isLinked = true): Html {
       })),
       caption,
     );
-  const bad = worst.flatMap((id) => monitors.filter(({ monitor }) => monitor === id));
+  const [down, well] = [
+    monitors.filter(wasDown).toSorted((a, b) => b.counted_down_seconds - a.counted_down_seconds),
+    monitors.filter((line) => !wasDown(line)),
+  ];
+  const count = `${well.length} ${well.length === 1 ? 'monitor' : 'monitors'} without downtime`;
   return html`
-    <dl class="figures">
-      ${figure('Uptime', percentFigure(percentOf(total)))}
-      ${promised !== null && figure(`Promised: ${promised} %`, keptMark(total))}
-      ${figure('Down', lengthWords(total.counted_down_seconds))}
-      ${figure('Incidents', total.incidents)}
-      ${figure('Maintenance', lengthWords(total.maintenance_seconds))}
-      ${figure('Unknown', lengthWords(total.unknown_seconds))}
-      ${total.response && figure('Response, p95', msText(total.response.p95_ms))}
-    </dl>
     ${
-      monitors.length > 1 &&
-      bad.length > 0 &&
-      html`<section><h2>Most downtime</h2>${lines(bad, 'Monitors with the most downtime')}</section>`
+      down.length > 0 &&
+      html`<section><h2>Downtime</h2>${lines(down, 'Monitors with downtime, the longest first')}</section>`
     }
     <section>
       <h2>Incidents</h2>
@@ -402,8 +412,20 @@ function sheet(report: Report, times: Times, isLinked = true): Html {
       }
       ${left_out > 0 && html`<p class="soft">${left_out} older incidents are in the sums but not in this list.</p>`}
     </section>
-    ${monitors.length > 0 && html`<section><h2>All monitors</h2>${lines(monitors, 'All monitors')}</section>`}
+    ${
+      well.length > 0 &&
+      html`
+        <details class="without-downtime"${down.length === 0 && html` open`}>
+          <summary><h2>${count}</h2></summary>
+          ${lines(well, count)}
+        </details>
+      `
+    }
   `;
+}
+
+function wasDown({ counted_down_seconds }: Report['total']): boolean {
+  return counted_down_seconds > 0;
 }
 
 function keptMark(total: Report['total']): Part {
