@@ -408,21 +408,11 @@ type Fold = {
   /** Of which answers say anew what it says. */
   readonly saysId?: string;
   readonly isOpen?: boolean;
-  /** Each field is a row that begins with its label, as conditions do. */
-  readonly isRows?: boolean;
   readonly body: Part;
 };
 
 /** A part of a form or a page that is opened when it is wanted. Several stand in `.folds.lines`. */
-export function fold({
-  title,
-  says,
-  isSet = false,
-  saysId,
-  isOpen = false,
-  isRows = false,
-  body,
-}: Fold): Html {
+export function fold({ title, says, isSet = false, saysId, isOpen = false, body }: Fold): Html {
   return html`
     <details class="fold"${isOpen && html` open`}>
       <summary>
@@ -439,7 +429,7 @@ export function fold({
           `
         }
       </summary>
-      <div class="fold-fields${isRows && ' fold-rows'}">${body}</div>
+      <div class="fold-fields">${body}</div>
     </details>
   `;
 }

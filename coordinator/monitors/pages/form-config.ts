@@ -45,6 +45,8 @@ export type SettingGroup = {
   readonly title: string;
   readonly holds: string;
   readonly settings: readonly Setting[];
+  /** Rarer ones, folded once more until they are set. */
+  readonly more?: readonly Setting[];
 };
 
 /** Settings that kinds share. */
@@ -163,6 +165,8 @@ export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
         slowest,
         warnApart,
         setting('body_contains', 'Body contains', lines),
+      ],
+      more: [
         setting('body_not_contains', 'Body does not contain', lines),
         setting('body_matches', 'Body matches', lines, 'Regular expressions.'),
         setting('body_not_matches', 'Body does not match', lines, 'Regular expressions.'),
@@ -190,9 +194,12 @@ export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
       holds: 'method, headers, body, redirects',
       settings: [
         setting('method', 'Method', choice()),
+        timeout,
         headers,
-        secretHeaders,
         setting('body', 'Body', body),
+      ],
+      more: [
+        secretHeaders,
         setting('follow_redirects', 'Follow redirects', yesNo),
         setting('max_redirects', 'Maximum redirects', number('redirects')),
         setting(
@@ -205,7 +212,6 @@ export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
             both: 'IPv4 and IPv6, both must answer',
           }),
         ),
-        timeout,
       ],
     },
     {
@@ -330,10 +336,8 @@ export const settingGroups: Readonly<Record<Kind, readonly SettingGroup[]>> = {
         written,
         slowest,
         warnApart,
-        verified,
-        expiring,
-        failing,
       ],
+      more: [verified, expiring, failing],
     },
     {
       title: 'Request',
@@ -460,7 +464,11 @@ export const hiddenKeys: Readonly<Record<Kind, readonly string[]>> = {
 };
 
 export function settingsOf(kind: Kind): readonly Setting[] {
-  return [...firstSettings[kind], ...settingGroups[kind].flatMap(({ settings }) => settings)];
+  return [...firstSettings[kind], ...settingGroups[kind].flatMap(allOf)];
+}
+
+export function allOf({ settings, more }: SettingGroup): readonly Setting[] {
+  return [...settings, ...(more ?? [])];
 }
 
 export type Config = Readonly<Record<string, unknown>>;

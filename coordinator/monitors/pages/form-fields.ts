@@ -28,6 +28,7 @@ import type { findSameTarget, getMonitorChoices } from '../contract.ts';
 import { usualIntervals } from '../model.ts';
 import {
   alertingTitle,
+  allOf,
   firstSettings,
   nameOf,
   otherName,
@@ -170,8 +171,8 @@ export const channelsName = 'channels[]';
 /** The anchor of a test: its buttons and its result, or the reason why it was not made. */
 const testId = 'try';
 
-/** The whole form page, except for what a test run shows below it. */
-export function monitorForm(subject: EditedMonitor, state: FormState): Html {
+/** The whole form page, with what a test shows beside it: by itself, where it follows in pieces. */
+export function monitorForm(subject: EditedMonitor, state: FormState, isTested: boolean): Html {
   const { kind, monitor, choices } = subject;
   const address = monitor === undefined ? '/monitors/new' : `/monitors/${monitor.id}/edit`;
   const locations = locationsOf(subject);
@@ -187,13 +188,8 @@ export function monitorForm(subject: EditedMonitor, state: FormState): Html {
         ...(monitor === undefined ? [] : [{ href: `/monitors/${monitor.id}`, name: monitor.name }]),
       ],
     })}
-    ${
-      monitor === undefined &&
-      html`
-        ${kindChips(subject, state)}
-        <p class="soft">Moving from another service? <a href="/import">Import monitors</a></p>
-      `
-    }
+    ${monitor === undefined && kindChips(subject, state)}
+    <div class="stack">
     ${planWords(subject)}
     ${
       subject.lacksSecrets === true &&
@@ -226,6 +222,21 @@ export function monitorForm(subject: EditedMonitor, state: FormState): Html {
       </div>
       ${actions(subject, state)}
     </form>
+    ${
+      monitor === undefined &&
+      html`<p class="soft">Moving from another service? <a href="/import">Import monitors</a></p>`
+    }
+    </div>
+    ${
+      kind !== 'heartbeat' &&
+      !isTested &&
+      html`
+        <div class="trial trial-none nothing">
+          ${icon('globe')}
+          <p>A test from every continent shows its results here. Nothing is saved by it.</p>
+        </div>
+      `
+    }
   `;
 }
 
@@ -422,30 +433,41 @@ function usual(kind: Kind, { key, widget }: Setting): string {
   return shown.length === 0 ? '' : `Default: ${shown.map(String).join(', ')}.`;
 }
 
-function settingsFold(
-  subject: EditedMonitor,
-  { title, holds, settings }: SettingGroup,
-  state: FormState,
-): Html {
+function settingsFold(subject: EditedMonitor, group: SettingGroup, state: FormState): Html {
+  const { title, holds, settings, more = [] } = group;
   const { kind } = subject;
+  const locations = locationsOf(subject);
   const withGroup = title === alertingTitle;
   const set = [
-    ...setLabels(settings, kind, state.form, locationsOf(subject)),
+    ...setLabels(allOf(group), kind, state.form, locations),
     ...(withGroup ? groupLabels(state.form) : []),
   ];
   const isWrong =
-    isAtFault(settings, state) ||
+    isAtFault(allOf(group), state) ||
     (withGroup && Object.keys(groupFieldLabels).some((name) => state.faults.has(name)));
-  const fields = settings.map((setting) =>
-    settingField(kind, setting, state, locationsOf(subject)),
-  );
+  const isShown = (setting: Setting): boolean =>
+    isAtFault([setting], state) || setLabels([setting], kind, state.form, locations).length > 0;
+  const unused = more.filter((setting) => !isShown(setting));
+  const fieldsFor = (some: readonly Setting[]) =>
+    some.map((setting) => settingField(kind, setting, state, locations));
   return fold({
     title,
     says: set.length > 0 ? capital(set.join(', ')) : (heldBy(settings, state) ?? holds),
     isSet: set.length > 0,
-    isRows: title === 'Assertions',
     isOpen: (isWrong || state.form.value('act') === 'more') && set.length > 0,
-    body: html`${fields}${withGroup && groupFields(subject, state)}`,
+    body: html`
+      ${fieldsFor([...settings, ...more.filter(isShown)])}
+      ${
+        unused.length > 0 &&
+        html`
+          <details class="fold-more">
+            <summary class="button">${icon('add')}${title === 'Assertions' ? 'Add assertion' : 'More settings'}</summary>
+            <div class="fold-fields">${fieldsFor(unused)}</div>
+          </details>
+        `
+      }
+      ${withGroup && groupFields(subject, state)}
+    `,
   });
 }
 

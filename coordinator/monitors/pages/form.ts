@@ -11,7 +11,7 @@ import {
 } from '../../notifications/contract.ts';
 import { type Form, formOf } from '../../web/form-data.ts';
 import { type FormState, freshForm, refusedForm, refuseUnlessMay } from '../../web/forms.ts';
-import { type Html, html } from '../../web/html.ts';
+import type { Html } from '../../web/html.ts';
 import {
   forMembers,
   type MembersRequest,
@@ -188,7 +188,7 @@ function answerWith(
     status: state.status,
     // Typed values may be secret.
     headers: { 'cache-control': 'no-store' },
-    main: html`<div class="stack">${monitorForm(subject, state)}</div>`,
+    main: monitorForm(subject, state, pieces !== undefined),
   });
 }
 
