@@ -34,10 +34,29 @@ function phasesOf({ phases, tookMs = null, hasBody = true }: Timed): readonly Ph
 
 const width = 1_000;
 
-/** How long each phase took: as parts of a bar, and in words below it. */
-export function phaseBar(timed: Timed): Html | null {
+/**
+ * How long each phase took: as parts of a bar, and in words below it. Beside others, it is as long
+ * as its part of the slowest, and its sum stands at the end.
+ */
+export function phaseBar(timed: Timed, slowestMs?: number): Html | null {
   const said = ({ name, words, ms }: Phase) => key(name, `${words} ${msText(ms)}`);
-  return barOf(timed, (phases) => html`<span class="row phase-words">${phases.map(said)}</span>`);
+  return barOf(
+    timed,
+    (phases) => html`
+      ${slowestMs !== undefined && html`<b class="phase-sum">${msText(sumOf(phases))}</b>`}
+      <span class="row phase-words">${phases.map(said)}</span>
+    `,
+    slowestMs,
+  );
+}
+
+function sumOf(phases: readonly Phase[]): number {
+  return phases.reduce((sum, { ms }) => sum + ms, 0);
+}
+
+/** The time that all phases took together. */
+export function phasesMs(timed: Timed): number {
+  return sumOf(phasesOf(timed));
 }
 
 /**
@@ -61,7 +80,7 @@ function barOf(
   slowestMs = 0,
 ): Html | null {
   const phases = phasesOf(timed);
-  const whole = phases.reduce((sum, { ms }) => sum + ms, 0);
+  const whole = sumOf(phases);
   if (phases.length < 2 || whole <= 0) return null;
   const full = Math.max(whole, slowestMs);
   let from = 0;

@@ -4,7 +4,7 @@ import { isRecord } from '../../../shared/base/json.ts';
 import type { Witness } from '../../../shared/checks/result.ts';
 import { byContinent, stateMark } from '../../web/elements.ts';
 import { type Html, html, type Part } from '../../web/html.ts';
-import { phaseBar } from '../../web/phases.ts';
+import { phaseBar, phasesMs } from '../../web/phases.ts';
 import type { Times } from '../../web/times.ts';
 
 /**
@@ -21,7 +21,8 @@ type Row = {
   readonly label: string;
   /** The text by which cells are compared; undefined when there is none. */
   readonly text: (check: Check) => string | undefined;
-  readonly cell?: (check: Check) => Part;
+  /** Beside all checks of its row. */
+  readonly cell?: (check: Check, all: readonly Check[]) => Part;
   readonly code?: boolean;
   /** Numbers that always vary are not marked as different. */
   readonly varies?: boolean;
@@ -37,7 +38,7 @@ const rows: readonly Row[] = [
   {
     label: 'Phases',
     text: ({ phases }) => (phases === null ? undefined : 'phases'),
-    cell: phaseBar,
+    cell: (check, all) => phaseBar(check, Math.max(...all.map(phasesMs))),
     varies: true,
   },
   { label: 'Certificate', text: certificateText },
@@ -136,7 +137,7 @@ export function evidenceRows(checks: readonly Check[]): readonly Html[] {
       html`
         <tr>
           <th scope="row">${row.label}</th>
-          ${checks.map((check) => cellOf(row, check, differs(row.text(check))))}
+          ${checks.map((check) => cellOf(row, check, checks, differs(row.text(check))))}
         </tr>
       `,
     ];
@@ -177,10 +178,15 @@ function others(checks: readonly Check[]): Row[] {
     }));
 }
 
-function cellOf({ code, cell, text }: Row, check: Check, differs: boolean): Html {
+function cellOf(
+  { code, cell, text }: Row,
+  check: Check,
+  all: readonly Check[],
+  differs: boolean,
+): Html {
   const words = text(check);
   const shown =
-    cell?.(check) ??
+    cell?.(check, all) ??
     (words === undefined
       ? html`<span class="softer">–</span>`
       : code
