@@ -1,7 +1,7 @@
 import { capital } from '../../shared/base/text.ts';
 import { heading, linkButton } from '../web/elements.ts';
 import { notFoundAnswer } from '../web/failures.ts';
-import { type Html, html, safeUrl } from '../web/html.ts';
+import { type Html, html, icon, safeUrl } from '../web/html.ts';
 import { forAnyone, type PageAnswer, type Sent, seeOther, send, show } from '../web/page.ts';
 import { indexName, readContents } from './contents.ts';
 import { plainOf, readMarkdown } from './markdown.ts';
@@ -10,8 +10,8 @@ import { pageNames, pageText, pictureNames, pictureText } from './page-files.ts'
 
 /** The documentation for people and for programs: the pages of docs/, as HTML and as they are. */
 
-export const index = forAnyone.get('/docs', ({ with: { baseUrl } }) =>
-  documentationPage(indexName, baseUrl()),
+export const index = forAnyone.get('/docs', ({ query, with: { baseUrl } }) =>
+  documentationPage(indexName, baseUrl(), query.find),
 );
 
 export const one = forAnyone.get('/docs/:name', ({ path: { name = '' }, with: { baseUrl } }) => {
@@ -32,7 +32,7 @@ export const forPrograms = forAnyone.get('/llms.txt', ({ with: { baseUrl } }) =>
   listForPrograms(baseUrl()),
 );
 
-function documentationPage(name: string, baseUrl: string): PageAnswer {
+function documentationPage(name: string, baseUrl: string, find = ''): PageAnswer {
   const [title, about, ...blocks] = readMarkdown(pageText(name));
   if (title?.is !== 'heading' || about?.is !== 'paragraph')
     throw new Error(`docs/${name}.md begins with a title and a line about it`);
@@ -41,7 +41,7 @@ function documentationPage(name: string, baseUrl: string): PageAnswer {
   return show({
     title: words,
     frame: 'bare',
-    isKept: true,
+    ...(find === '' && { isKept: true }),
     main: html`
       <div class="docs${isIndex && ' docs-index'}">
         <article>
@@ -50,7 +50,7 @@ function documentationPage(name: string, baseUrl: string): PageAnswer {
             below: wordsMarkup(about.words, baseUrl),
             trail: isIndex ? [] : [{ href: '/docs', name: 'Documentation' }],
           })}
-          ${isIndex ? chapterCards() : markupOf(blocks, baseUrl)}
+          ${isIndex ? [searchForm(find), chapters(find)] : markupOf(blocks, baseUrl)}
           <p class="actions">
             ${linkButton(`/docs/${name}.md`, 'This page as Markdown')}
             ${linkButton('/api/v1/docs', 'API reference')}
@@ -62,28 +62,57 @@ function documentationPage(name: string, baseUrl: string): PageAnswer {
   });
 }
 
-function chapterCards(): readonly Html[] {
-  return readContents(pageText(indexName)).map(
-    ({ title, pages }) => html`
-      <section>
-        <h2>${title}</h2>
-        <div class="columns">
-          ${pages.map(
-            ({ name, title, about }) => html`
-              <a class="card" href="${safeUrl(`/docs/${name}`)}">
-                <b>${title}</b>
-                <span class="note">${capital(about)}</span>
-              </a>
-            `,
-          )}
-        </div>
-      </section>
-    `,
-  );
+function searchForm(find: string): Html {
+  return html`
+    <form class="search" role="search" action="/docs">
+      ${icon('search')}
+      <input
+        type="search"
+        name="find"
+        value="${find}"
+        aria-label="Search the documentation"
+        placeholder="Search"
+        autocomplete="off"
+      >
+    </form>
+  `;
+}
+
+/** Every page, or those that have all of the words. */
+function chapters(find: string): Html {
+  const words = find.toLowerCase().split(/\s+/).filter(Boolean);
+  const found = readContents(pageText(indexName)).flatMap(({ title, pages }) => {
+    const some = pages.filter(({ name }) => {
+      const text = pageText(name).toLowerCase();
+      return words.every((word) => text.includes(word));
+    });
+    return some.length === 0 ? [] : [{ title, pages: some }];
+  });
+  return found.length === 0
+    ? html`<p class="nothing">No results</p>`
+    : html`${found.map(
+        ({ title, pages }) => html`
+          <section>
+            <h2>${title}</h2>
+            <div>
+              ${pages.map(
+                ({ name, title, about }) => html`
+                  <a href="${safeUrl(`/docs/${name}`)}">
+                    <b>${title}</b>
+                    <span class="note">${capital(about)}</span>
+                  </a>
+                `,
+              )}
+            </div>
+          </section>
+        `,
+      )}`;
 }
 
 function contents(current: string): Html {
   return html`
+    <details class="docs-contents">
+    <summary class="button">${icon('more')}Contents</summary>
     <nav aria-label="Documentation">
       ${readContents(pageText(indexName)).map(
         ({ title, pages }) => html`
@@ -100,6 +129,7 @@ function contents(current: string): Html {
         `,
       )}
     </nav>
+    </details>
   `;
 }
 
