@@ -412,7 +412,7 @@ const deletePages = forMembers.form('/groups/:group_id/delete', async (request) 
         place: 'groups',
         sentence: `Delete the group ${name}?`,
         trail: trailTo(group),
-        facts: html`<div class="card">${goneWith(group)}</div>`,
+        facts: goneWith(group),
         act: 'Delete group',
       }),
     act: async () => {

@@ -4,6 +4,7 @@ import { countInWords } from '../../shared/base/text.ts';
 import { durationText } from '../../shared/base/time.ts';
 import type { Witness } from '../../shared/checks/result.ts';
 import { openInvitations } from '../enrolment/pages.ts';
+import { confirm } from '../web/confirm.ts';
 import {
   countText,
   fold,
@@ -14,7 +15,7 @@ import {
   type State,
   stateMark,
 } from '../web/elements.ts';
-import { type FormState, formSummary, refuseUnlessMay, textField, typed } from '../web/forms.ts';
+import { type FormState, refuseUnlessMay, typed } from '../web/forms.ts';
 import { type Html, html, icon, type Part, safeUrl } from '../web/html.ts';
 import { menu, menuLink } from '../web/menu.ts';
 import { forMembers, type MembersRequest, type PageAnswer, seeOther, show } from '../web/page.ts';
@@ -47,35 +48,17 @@ export const probeEndPages = forMembers.form('/probes/:probe_id/end', async (req
 type Probe = OutputOf<typeof showOwnProbe>;
 
 function form(probe: Probe, state: FormState): PageAnswer {
-  return show({
+  return confirm({
     title: `Delete ${probe.name}`,
     place: 'probes',
-    status: state.status,
-    main: html`
-      ${heading({
-        sentence: `Delete the probe ${probe.name}?`,
-        below:
-          'Its credentials stop working at once. To use its host again, invite it as a new probe. Its past results stay.',
-        trail: [{ href: '/probes', name: 'Probes' }],
-      })}
-      ${left(probe)}
-      ${formSummary(state)}
-      <form class="form" method="post">
-        ${textField({
-          name: 'name',
-          label: 'Type its name to confirm',
-          state,
-          autocomplete: 'off',
-          required: true,
-          autofocus: true,
-          help: html`<span class="name-to-type">${probe.name}</span>`,
-        })}
-        <div class="actions">
-          <button class="button button-danger">${icon('delete')}Delete probe</button>
-          ${linkButton('/probes', 'Cancel')}
-        </div>
-      </form>
-    `,
+    sentence: `Delete the probe ${probe.name}?`,
+    below:
+      'Its credentials stop working at once. To use its host again, invite it as a new probe. Its past results stay.',
+    trail: [{ href: '/probes', name: 'Probes' }],
+    facts: left(probe),
+    state,
+    typed: probe.name,
+    act: 'Delete probe',
   });
 }
 

@@ -11,7 +11,7 @@ export const notFoundAnswer: ShownPage = saying(
   'Page not found',
   'The address may be mistyped, its content deleted, or it belongs to another of your organisations.',
   html`
-    <form class="card row tight search-form" action="/search" role="search">
+    <form class="row tight search-form" action="/search" role="search">
       <input type="search" name="q" aria-label="Search" placeholder="Search" autocomplete="off">
       <button class="button">Search</button>
     </form>
@@ -30,9 +30,11 @@ function saying(
     status,
     title,
     main: html`
-      ${heading({ sentence, below })}
-      ${more}
-      <p class="actions">${linkButton('/', 'View monitors')}</p>
+      <div class="card stack question">
+        ${heading({ sentence, below })}
+        ${more}
+        <p class="actions">${linkButton('/', 'View monitors')}</p>
+      </div>
     `,
   });
 }

@@ -506,24 +506,26 @@ function askToDelete(chosen: readonly GroupChoice[], back: string): PageAnswer {
     title: `Delete ${which}`,
     place: 'monitors',
     main: html`
-      ${heading({
-        sentence: `Delete ${which}?`,
-        below:
-          'They are in the trash for 7 days, with their history: until then you can restore them.',
-        trail: [{ href: '/', name: 'Monitors' }],
-      })}
-      <form class="stack" method="post" action="/monitors/change">
-        ${hiddenField('back', back)}${hiddenField('change', 'delete')}
-        <ul class="card">
-          ${chosen.map(({ id, name }) => html`<li>${hiddenField('monitors[]', id)}${name}</li>`)}
-        </ul>
-        <div class="actions">
-          <button class="button button-danger" name="sure" value="yes">
-            ${icon('delete')}Delete ${countText(chosen.length)}
-          </button>
-          <a class="button" href="${safeUrl(back)}">Cancel</a>
-        </div>
-      </form>
+      <div class="card stack question">
+        ${heading({
+          sentence: `Delete ${which}?`,
+          below:
+            'They are in the trash for 7 days, with their history: until then you can restore them.',
+          trail: [{ href: '/', name: 'Monitors' }],
+        })}
+        <form class="stack" method="post" action="/monitors/change">
+          ${hiddenField('back', back)}${hiddenField('change', 'delete')}
+          <ul class="plain-list">
+            ${chosen.map(({ id, name }) => html`<li>${hiddenField('monitors[]', id)}${name}</li>`)}
+          </ul>
+          <div class="actions">
+            <button class="button button-danger" name="sure" value="yes">
+              ${icon('delete')}Delete ${countText(chosen.length)}
+            </button>
+            <a class="button" href="${safeUrl(back)}">Cancel</a>
+          </div>
+        </form>
+      </div>
     `,
   });
 }

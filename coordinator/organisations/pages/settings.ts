@@ -41,19 +41,15 @@ export const deletePages = forMembers.form('/organisation/delete', (request) => 
 }));
 
 function form({ caller: { organisation } }: MembersRequest, state: FormState): PageAnswer {
-  return show({
+  return confirm({
     title: `Delete ${organisation.name}`,
     place: 'organisation',
-    status: state.status,
-    main: html`
-      ${heading({
-        sentence: `Delete ${organisation.name} and everything in it?`,
-        below:
-          'You and the other owners have seven days to undo it. After that nothing can be restored.',
-        trail,
-      })}
-      ${formSummary(state)}
-      <section class="card">
+    sentence: `Delete ${organisation.name} and everything in it?`,
+    below:
+      'You and the other owners have seven days to undo it. After that nothing can be restored.',
+    trail,
+    facts: html`
+      <section>
         <h2>What happens at once</h2>
         <ul class="plain-list">
           <li>All monitors are paused, and all alerts are muted.</li>
@@ -65,7 +61,7 @@ function form({ caller: { organisation } }: MembersRequest, state: FormState): P
           <li>All owners get an e-mail.</li>
         </ul>
       </section>
-      <section class="card after">
+      <section>
         <h2>What happens in seven days</h2>
         <ul class="plain-list">
           <li>
@@ -76,21 +72,10 @@ function form({ caller: { organisation } }: MembersRequest, state: FormState): P
         </ul>
         <p><a href="/organisation/export">Export everything first</a>, as one file.</p>
       </section>
-      <form class="form after" method="post">
-        ${textField({
-          name: 'name',
-          label: 'Type its name to confirm',
-          state,
-          autocomplete: 'off',
-          required: true,
-          help: html`<span class="name-to-type">${organisation.name}</span>`,
-        })}
-        <div class="actions">
-          <button class="button button-danger">${icon('delete')}Delete in seven days</button>
-          ${linkButton('/organisation', 'Cancel')}
-        </div>
-      </form>
     `,
+    state,
+    typed: organisation.name,
+    act: 'Delete in seven days',
   });
 }
 
@@ -304,13 +289,11 @@ export const exportPages = forMembers.form('/organisation/export', (request) => 
         'One JSON file with members, monitors, incidents and their evidence, warnings, hourly figures, maintenance, channels, webhooks, status pages and the audit log.',
       trail,
       facts: html`
-        <div class="card stack">
-          <p>
-            Secrets are replaced by <code>***</code>. The file begins with what else is left out, and
-            why.
-          </p>
-          <p class="soft">The export is recorded in the audit log.</p>
-        </div>
+        <p>
+          Secrets are replaced by <code>***</code>. The file begins with what else is left out, and
+          why.
+        </p>
+        <p class="soft">The export is recorded in the audit log.</p>
       `,
       act: html`<button class="button button-main">${icon('downwards')}Export</button>`,
     }),

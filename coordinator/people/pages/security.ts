@@ -1,4 +1,5 @@
 import { Refusal } from '../../../shared/base/errors.ts';
+import { confirm } from '../../web/confirm.ts';
 import { heading, linkButton, nothing, notice, qrCode, rowAct } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import {
@@ -164,23 +165,13 @@ export const removePasskeyPages = forPersons.form(
         if (!there) return seeOther('/profile/passkeys');
         return (
           proofFirst(request) ??
-          show({
-            title: 'Remove a passkey',
+          confirm({
+            title: `Remove ${there.name}`,
             place: 'profile',
-            main: html`
-          ${heading({
-            sentence: html`Remove ${there.name}?`,
             below:
               'It no longer signs you in. Your device may still offer it until you remove it there too.',
             trail,
-          })}
-          <form class="form" method="post">
-            <div class="actions">
-              <button class="button button-danger">Remove passkey</button>
-              ${linkButton('/profile/passkeys', 'Cancel')}
-            </div>
-          </form>
-        `,
+            act: 'Remove passkey',
           })
         );
       },
@@ -389,26 +380,24 @@ export const newCodesPages = forPersons.form('/profile/two-step/codes', (request
 }));
 
 /** A page that asks for confirmation. */
-function question(asked: {
+function question({
+  sentence,
+  below,
+  verb,
+  isEnd,
+}: {
   readonly sentence: string;
   readonly below: Part;
   readonly verb: string;
   readonly isEnd: boolean;
 }): PageAnswer {
-  return show({
-    title: asked.sentence,
+  return confirm({
+    title: sentence,
+    sentence,
     place: 'profile',
-    main: html`
-      ${heading({ sentence: asked.sentence, below: asked.below, trail: secondFactorTrail })}
-      <form class="form" method="post">
-        <div class="actions">
-          <button class="button ${asked.isEnd ? 'button-danger' : 'button-main'}">
-            ${asked.verb}
-          </button>
-          ${linkButton(overview, 'Cancel')}
-        </div>
-      </form>
-    `,
+    below,
+    trail: secondFactorTrail,
+    act: html`<button class="button ${isEnd ? 'button-danger' : 'button-main'}">${verb}</button>`,
   });
 }
 

@@ -4,6 +4,7 @@ import {
   deleteStatusPage,
   getStatusPage,
 } from '../../../shared/api/status-pages.ts';
+import { confirm } from '../../web/confirm.ts';
 import { heading, linkButton, moreLink, nothing } from '../../web/elements.ts';
 import { inputOf } from '../../web/form-data.ts';
 import {
@@ -45,33 +46,14 @@ export const deletePages = forMembers.form('/status-pages/:page_id/delete', asyn
 });
 
 function deleteForm({ id, name, subscribers }: StatusPage, state: FormState): PageAnswer {
-  return show({
+  return confirm({
     title: `Delete ${name}`,
     place: 'status-pages',
-    status: state.status,
-    main: html`
-      ${heading({
-        sentence: `Delete ${name}?`,
-        below: `This deletes its posts${subscribers > 0 ? ` and ${subscribers === 1 ? 'its subscriber' : `its ${subscribers} subscribers`}` : ''}. Its monitors stay. To hide the page for a while, switch it off.`,
-        trail: [...trail, { href: `/status-pages/${id}`, name }],
-      })}
-      ${formSummary(state)}
-      <form class="form" method="post">
-        ${textField({
-          name: 'name',
-          label: 'Type the name to confirm',
-          state,
-          autocomplete: 'off',
-          required: true,
-          autofocus: true,
-          help: html`<span class="name-to-type">${name}</span>`,
-        })}
-        <div class="actions">
-          <button class="button button-danger">${icon('delete')}Delete page</button>
-          ${linkButton(`/status-pages/${id}`, 'Cancel')}
-        </div>
-      </form>
-    `,
+    below: `This deletes its posts${subscribers > 0 ? ` and ${subscribers === 1 ? 'its subscriber' : `its ${subscribers} subscribers`}` : ''}. Its monitors stay. To hide the page for a while, switch it off.`,
+    trail: [...trail, { href: `/status-pages/${id}`, name }],
+    state,
+    typed: name,
+    act: 'Delete page',
   });
 }
 
