@@ -178,14 +178,14 @@ export type IconName = (typeof iconNames)[number];
 
 const address = drawing('icons.svg');
 
-const icons = new Map(
-  iconNames.map((name) => [
-    name,
-    html`
-      <svg class="icon" aria-hidden="true"><use href="${safeUrl(`${address}#${name}`)}"></use></svg>
-    `,
-  ]),
-);
+const icons = new Map(iconNames.map((name) => [name, symbolOf(address, name)]));
+
+/** A symbol of a drawing that is not on every page. */
+export function symbolOf(drawn: string, name: string): Html {
+  return html`
+    <svg class="icon" aria-hidden="true"><use href="${safeUrl(`${drawn}#${name}`)}"></use></svg>
+  `;
+}
 
 /** A symbol beside words with the same meaning; screen readers skip it. */
 export function icon(name: IconName): Html {

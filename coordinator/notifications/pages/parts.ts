@@ -3,10 +3,11 @@ import type { listMessages } from '../../../shared/api/notifications.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { durationText } from '../../../shared/base/time.ts';
+import { drawing } from '../../web/assets.ts';
 import { msText, type State, stateMark } from '../../web/elements.ts';
 import type { Form } from '../../web/form-data.ts';
 import { type FormState, refusedForm } from '../../web/forms.ts';
-import { type Html, html, type IconName, icon, joined, type Part } from '../../web/html.ts';
+import { type Html, html, type IconName, joined, type Part, symbolOf } from '../../web/html.ts';
 import { mailMissingWords } from '../../web/layout.ts';
 import type { MembersRequest } from '../../web/page.ts';
 import { number, stepTable, table } from '../../web/tables.ts';
@@ -43,18 +44,11 @@ export function channelMark(channel: Channel, mail: boolean): Html {
   return stateMark(state, words);
 }
 
-const familyIcons: Readonly<Record<Kind['family'], IconName>> = {
-  mail: 'mail',
-  chat: 'note',
-  webhook: 'share',
-  pager: 'incidents',
-  phone: 'phone',
-  browser: 'status-pages',
-};
+const drawn = drawing('channel-kinds.svg');
 
-/** Its name, with the icon of its family. */
-export function kindMark({ family, name }: Kind): Html {
-  return html`<span class="kind-tile">${icon(familyIcons[family])}</span> ${name}`;
+/** Its name, with its symbol. */
+export function kindMark({ id, name }: Kind): Html {
+  return html`<span class="kind-tile">${symbolOf(drawn, id)}</span> ${name}`;
 }
 
 export function kindName(kinds: readonly Kind[], id: string): Part {
