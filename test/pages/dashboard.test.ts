@@ -167,7 +167,7 @@ describeInBrowser('the dashboard', (browser) => {
     expect(await order()).toEqual(before);
     // It joins the section above the list, and what is being read stays where it is.
     expect(await failing()).toContainEqual(expect.stringContaining('Wishlist'));
-    expect(await strip.innerText()).toContain('2 down, 1 being verified');
+    expect(await strip.innerText()).toContain('2 down, 1 verifying');
     expect(await topOf(read)).toBeCloseTo(place, 0);
     expect(await tab.page.getByRole('checkbox', { name: 'Select all' }).isVisible()).toBe(true);
     expect(await field.inputValue()).toBe('half a wo');

@@ -151,7 +151,7 @@ const seedPeople = async (
   ];
   await sql`insert into audit_log ${rowsFor(sql, 'audit_log', log)}`;
   await sql`insert into audit_log (at, organisation_id, who, through, token_name, operation, changed)
-    values (${new Date(at(120_000))}, ${organisation}, ${house.member.email}, 'api', 'Terraform', 'deleteGroup', '{"about": {}, "before": {"name": "Old shop"}}')`;
+    values (${new Date(at(30_000))}, ${organisation}, ${house.member.email}, 'api', 'Terraform', 'deleteGroup', '{"about": {}, "before": {"name": "Old shop"}}')`;
 };
 
 /** Programs of three members; none of the viewer's. */

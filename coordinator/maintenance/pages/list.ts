@@ -24,7 +24,7 @@ const below = 'Monitors are still checked during maintenance. Alerts wait until 
 
 /** Running, upcoming and past windows. */
 export const maintenancePage = forMembers.get('/maintenance', async (request) => {
-  const { ask, may, query, now } = request;
+  const { ask, may, query } = request;
   const over = query.over === 'true';
   const page = Math.max(1, Math.floor(Number(query.page ?? 1)) || 1);
   const listed = await ask(listMaintenanceByTime, { over, page });
@@ -41,7 +41,7 @@ export const maintenancePage = forMembers.get('/maintenance', async (request) =>
     ...common,
     main: html`
         ${heading({
-          sentence: sentenceOf(first, now),
+          sentence: sentenceOf(first),
           below: may(createMaintenanceWindow) ? below : `${below} Your role can only view it.`,
           actions:
             may(createMaintenanceWindow) &&
@@ -128,14 +128,11 @@ function coversText({ covers, monitors, groups }: Row): string {
   return more > 0 ? `${covers.join(', ')} and ${more} more` : covers.join(', ');
 }
 
-function sentenceOf({ running, coming, items }: Listed, now: number): string {
-  const [first] = items;
-  if (running === 1 && first)
-    return `${titleOfRow(first)} ends in ${durationText(Date.parse(first.ends_at) - now)}`;
-  if (running > 1) return `${running} maintenance windows are active`;
-  if (coming > 0 && first?.state === 'coming')
-    return `Next maintenance in ${durationText(Date.parse(first.starts_at) - now)}`;
-  return 'No maintenance scheduled';
+/** What ends or begins when, the rows say. */
+function sentenceOf({ running, coming }: Listed): string {
+  if (running === 0)
+    return coming === 0 ? 'No maintenance scheduled' : `${coming} upcoming maintenance`;
+  return `${running} maintenance active${coming === 0 ? '' : `, ${coming} upcoming`}`;
 }
 
 function pageLinks(count: number, page: number, over: boolean): Html | null {

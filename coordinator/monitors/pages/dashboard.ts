@@ -222,7 +222,10 @@ function failingPart(shown: Dashboard, view: View, request: MembersRequest): Htm
 }
 
 function troubleWords({ down, verifying }: Dashboard['others']): string {
-  return `${countText(down)} down, ${countText(verifying)} being verified`;
+  return [
+    ...(down > 0 ? [`${countText(down)} down`] : []),
+    ...(verifying > 0 ? [`${countText(verifying)} verifying`] : []),
+  ].join(', ');
 }
 
 /** Where nothing that is shown fails. */
