@@ -48,6 +48,17 @@ describe('as HTML', () => {
       expect([path, (await get(path)).headers.get('location')]).toEqual([path, '/docs']);
   });
 
+  test('the index finds pages by all words of a search, and says where there are none', async () => {
+    const found = async (find: string) =>
+      [...(await textOf(`/docs?find=${find}`)).matchAll(/href="\/docs\/([\w-]+)"/g)].map(
+        ([, name]) => name,
+      );
+    expect(await found('Burn+rate')).toContain('objectives');
+    expect(await found('burn+zzz')).toEqual([]);
+    expect(await textOf('/docs?find=burn+zzz')).toContain('No results');
+    expect(await textOf('/docs?find=%22%3E%3Cb%3E')).toContain('value="&quot;&gt;&lt;b&gt;"');
+  });
+
   test('headings have the anchors that links name', async () => {
     expect(await textOf('/docs/troubleshooting-trust')).toContain(
       '<h2 id="secret_key-must-be-replaced"><a href="#secret_key-must-be-replaced"><code>SECRET_KEY</code>',
