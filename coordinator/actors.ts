@@ -84,6 +84,7 @@ export const actors = {
   causes: of('engine', 'when it judged', 'tick', 'nothing'),
   objectives: of('engine', 'the last minute', 'tick', 'nothing'),
   'report mails': of('engine', 'which rest', 'tick', 'nothing'),
+  'sign-ins': of('engine', 'none', 'tick', 'a renewed sign-in that was not stored'),
   fallback: of('engine', 'none', 'tick', 'nothing'),
   clock: of('engine', 'none', 'tick', 'nothing'),
   zones: of('engine', 'none', 'tick', 'nothing'),

@@ -215,7 +215,8 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
     secrets,
     accountSecrets,
     notifications,
-    sourceReader,
+    readers,
+    providers,
     ownPlaces,
   } = createGateSetup({
     config,
@@ -263,7 +264,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
   supervisor.part('limits', limiter.close);
   supervisor.part('live pages', changes.close);
   supervisor.part('senders', notifications.close);
-  for (const { close } of [registryReader, sourceReader]) supervisor.part('readers', close);
+  for (const { close } of [registryReader, ...readers]) supervisor.part('readers', close);
 
   const start: App['start'] = async () => {
     supervisor.part('figures', figures.close);
@@ -399,6 +400,8 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
           ? Promise.resolve('{}')
           : secrets.open(sql, row.secrets, secretsOf(row.id)),
       textRecords: createTextRecords(config.DNS_RESOLVERS),
+      secrets,
+      providers,
       readRegistry: overrides.readRegistry ?? registryReader.read,
       registryListUrl: config.RDAP_LIST_URL === 'none' ? undefined : config.RDAP_LIST_URL,
       startNotifier: (every) =>

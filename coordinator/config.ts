@@ -8,6 +8,8 @@ import { parseResolver } from '../shared/checks/dns/config.ts';
 import { planNames } from './gate/plans.ts';
 import { recordReaders } from './health/service-record.ts';
 import { readOrigins } from './probes/origins.ts';
+import { groupRolesFrom } from './providers/group-roles.ts';
+import type { InstallationProvider } from './providers/lookup.ts';
 
 /**
  * Connections outside the pool: one listens for changes, two watch whether the database answers,
@@ -161,6 +163,25 @@ const variables = z.object({
       'must be an e-mail address, such as Antipode <antipode@example.org>',
     )
     .optional(),
+  /** The provider (OpenID Connect) where people of this installation sign in. */
+  OIDC_ISSUER: z.url({ protocol: /^https$/, error: 'must be an https:// address' }).optional(),
+  OIDC_CLIENT_ID: z.string().min(1).optional(),
+  OIDC_CLIENT_SECRET: z.string().min(1).optional(),
+  /** Which roles its groups give, such as `admins=admin; *=viewer`. */
+  OIDC_ROLES: z
+    .string()
+    .transform((text, context) => {
+      try {
+        return groupRolesFrom(text);
+      } catch (error) {
+        context.addIssue({ code: 'custom', message: String(error).replace(/^\w+: /, '') });
+        return z.NEVER;
+      }
+    })
+    .default([]),
+  OIDC_GROUPS_CLAIM: z.string().min(1).default('groups'),
+  /** The organisation in which they get these roles; by default the first one. */
+  OIDC_ORGANISATION: z.uuid().optional(),
   /** Who is told of vulnerabilities: an https:// or mailto: address, for `security.txt`. */
   SECURITY_CONTACT: z
     .string()
@@ -257,6 +278,7 @@ function days(fallback: number) {
   return z.coerce.number().int().min(1).max(36_500).default(fallback);
 }
 
+const oidcNames = ['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET'] as const;
 const dkimNames = ['MAIL_DKIM_DOMAIN', 'MAIL_DKIM_SELECTOR', 'MAIL_DKIM_KEY'] as const;
 
 export type Config = Readonly<z.infer<typeof variables>>;
@@ -270,6 +292,9 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     ...(new Set(dkimNames.map(isSet)).size === 1
       ? []
       : [`${dkimNames.join(', ')} belong together; set all of them, or none`]),
+    ...(new Set(oidcNames.map(isSet)).size === 1
+      ? []
+      : [`${oidcNames.join(', ')} belong together; set all of them, or none`]),
     // Metrics reveal all organisations.
     ...(environment.METRICS_PORT &&
     environment.METRICS_PORT !== '0' &&
@@ -321,4 +346,20 @@ export function dkimOf(
   return domain === undefined || selector === undefined || key === undefined
     ? undefined
     : { domain, selector, key };
+}
+
+/** The provider of the whole installation; null without one. */
+export function installationProviderOf(config: Config): InstallationProvider | null {
+  const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: client_id } = config;
+  const { OIDC_CLIENT_SECRET: client_secret } = config;
+  return issuer === undefined || client_id === undefined || client_secret === undefined
+    ? null
+    : {
+        issuer,
+        client_id,
+        client_secret,
+        groups_claim: config.OIDC_GROUPS_CLAIM,
+        group_roles: config.OIDC_ROLES,
+        organisation: config.OIDC_ORGANISATION ?? null,
+      };
 }

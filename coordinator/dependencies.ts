@@ -12,6 +12,7 @@ import type { ChannelsPart } from './notifications/channels.ts';
 import type { SignUpPolicy } from './organisations/model.ts';
 import { noTextRecords } from './outbound/documents.ts';
 import type { ProbesPart } from './probes/identities.ts';
+import { noProviders, type ProvidersPart } from './providers/lookup.ts';
 import { createRegistryList } from './registrations/list.ts';
 import type { Registries } from './registrations/model.ts';
 import type { Results } from './results/reading.ts';
@@ -37,13 +38,15 @@ declare module './gate/context.ts' {
     /** Which registries can be asked about domains. */
     readonly registries: (sql: Queryable) => Promise<Registries>;
     readonly door: SignUpPolicy;
+    /** Where people sign in besides here. */
+    readonly providers: ProvidersPart;
     /** The host of the installation's own heartbeat; null without one. */
     readonly watcher: string | null;
   }
 }
 
 type Own = 'cursors' | 'accountSecrets' | 'attempts' | 'shownMonitors' | 'registries';
-type Usual = 'textRecords' | 'reachSource' | 'door' | 'watcher';
+type Usual = 'textRecords' | 'reachSource' | 'door' | 'watcher' | 'providers';
 
 type OperationsDependencies = MasterKeys &
   Omit<GateDependencies, Own | Usual> &
@@ -73,6 +76,7 @@ export function createOperations(dependencies: OperationsDependencies): Gate {
       textRecords: noTextRecords,
       reachSource: noSources,
       watcher: null,
+      providers: noProviders,
       ...instruments,
       cursors,
       accountSecrets,

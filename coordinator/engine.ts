@@ -79,12 +79,14 @@ import type { ProbeRow } from './probes/queries.ts';
 import { createNetwork } from './probes/roster.ts';
 import { createSeenAddresses } from './probes/seen-addresses.ts';
 import { createProbeTrust } from './probes/trust.ts';
+import type { ProvidersPart } from './providers/lookup.ts';
+import { createProviderWatch } from './providers/removal.ts';
 import { createAsker } from './registrations/asker.ts';
 import { createRefreshedList } from './registrations/list.ts';
 import { createReportMailing } from './reports/mailing.ts';
 import type { Results } from './results/reading.ts';
 import type { OwnedUnsealedHours } from './results/unsealed-hours.ts';
-import type { WrappedKey } from './secrets/at-rest.ts';
+import type { SecretsAtRest, WrappedKey } from './secrets/at-rest.ts';
 import { createDomainProofs } from './status-pages/public/access.ts';
 
 /**
@@ -155,6 +157,9 @@ type EngineOptions = {
   /** Decrypts the secrets of a monitor, as JSON. */
   readonly openSecrets: (row: MonitorRow) => Promise<string>;
   readonly textRecords: TextRecords;
+  readonly secrets: SecretsAtRest;
+  /** Where people sign in besides here. */
+  readonly providers: ProvidersPart;
   /** Reads what registries say of domains. */
   readonly readRegistry: DocumentReader['read'];
   /** Where IANA's list of registries is; undefined: it is never read. */
@@ -543,6 +548,9 @@ function tickForOperators(parts: All, health: Engine['health']): void {
   const { results, hasMail } = parts;
   const mailing = createReportMailing({ sql, results, clock, log, isLeader, hasMail });
   supervisor.ticker('report mails', { everyMs, tick: mailing.tick });
+  const { secrets, providers } = parts;
+  const watch = createProviderWatch({ sql, clock, log, secrets, providers, isLeader });
+  supervisor.ticker('sign-ins', { everyMs, tick: watch.tick });
   const signOfLife = createSignOfLife({
     ...parts,
     health,

@@ -69,6 +69,8 @@ import * as signUp from './people/sign-up.ts';
 import type * as probesContract from './probes/contract.ts';
 import * as probes from './probes/operations.ts';
 import * as places from './probes/place-operations.ts';
+import type * as providersContract from './providers/contract.ts';
+import * as providers from './providers/operations.ts';
 import * as registrations from './registrations/operations.ts';
 import type * as uptimeContract from './reports/contract.ts';
 import * as uptime from './reports/operations.ts';
@@ -139,6 +141,7 @@ export const handlers: Handlers = handlersOf([
     ...files,
   }),
   ...bindAll<typeof peopleContract>({ ...people, ...passkeys, ...signIn, ...signUp }),
+  ...bindAll<typeof providersContract>(providers),
   ...bindAll<typeof tokensApi & typeof tokensContract>(tokens),
   ...bindAll<typeof assistantsContract>(assistants),
   ...bindAll<typeof searchContract>(search),

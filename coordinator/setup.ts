@@ -3,7 +3,7 @@ import type { Clock } from '../shared/base/time.ts';
 import { keyFromSeed } from '../shared/bus/nkeys.ts';
 import { partitionOf } from '../shared/bus/subjects.ts';
 import { type Connections, createConnections } from './assistants/connections.ts';
-import { anchorsOf, busAddressOf, type Config } from './config.ts';
+import { anchorsOf, busAddressOf, type Config, installationProviderOf } from './config.ts';
 import type { Sql } from './database/connect.ts';
 import { createOperations } from './dependencies.ts';
 import type { Gate } from './gate/execute.ts';
@@ -19,6 +19,8 @@ import {
 } from './outbound/documents.ts';
 import { createSessions, type Sessions } from './people/sessions.ts';
 import { createProbeIdentities } from './probes/identities.ts';
+import type { ProvidersPart } from './providers/lookup.ts';
+import { createProviderProtocol } from './providers/protocol.ts';
 import { createResults, noUnsealedHours, type Results } from './results/reading.ts';
 import { type AccountSecrets, createAccountSecrets } from './secrets/account-secrets.ts';
 import { createSecretsAtRest, type SecretsAtRest } from './secrets/at-rest.ts';
@@ -37,8 +39,9 @@ type GateSetup = {
   readonly secrets: SecretsAtRest;
   readonly accountSecrets: AccountSecrets;
   readonly notifications: Notifications;
-  /** What asks other services for imports. */
-  readonly sourceReader: DocumentReader;
+  /** What asks other services: for imports, and who signs in. */
+  readonly readers: readonly DocumentReader[];
+  readonly providers: ProvidersPart;
   readonly ownPlaces: ReturnType<typeof createOwnPlaces>;
 };
 
@@ -94,6 +97,17 @@ export function createGateSetup({
   });
   // An answer is a page of a list, and larger ones are in pages.
   const sourceReader = createDocumentReader({ maxBytes: 4_194_304, ownPlaces });
+  // Keys and descriptions of some providers are longer than most documents.
+  const guardedReader = createDocumentReader({ maxBytes: 524_288, ownPlaces });
+  const openReader = createDocumentReader({
+    maxBytes: 524_288,
+    allow: ['0.0.0.0/0', '::/0'],
+    ownPlaces: async () => () => false,
+  });
+  const providers = {
+    installation: installationProviderOf(config),
+    protocol: createProviderProtocol({ guarded: guardedReader.read, open: openReader.read }),
+  };
   const gate = createOperations({
     handlers,
     sql,
@@ -112,6 +126,7 @@ export function createGateSetup({
     textRecords: createTextRecords(config.DNS_RESOLVERS),
     reachSource: createSourceReach(sourceReader),
     channels: notifications.channels,
+    providers,
     door: {
       signUp: config.SIGN_UP,
       signUpPlan: config.SIGN_UP_PLAN,
@@ -126,7 +141,8 @@ export function createGateSetup({
     secrets,
     accountSecrets,
     notifications,
-    sourceReader,
+    readers: [sourceReader, guardedReader, openReader],
+    providers,
     ownPlaces,
   };
 }

@@ -5,7 +5,7 @@ import { mayManage, mayWrite, roleFrom, scopeFrom } from '../gate/caller.ts';
 import { type InOrganisation, orNotFound } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import { refuseWhileEnding } from '../gate/roles.ts';
-import { membershipsOf } from '../people/queries.ts';
+import { reachedBy } from '../people/queries.ts';
 import * as contract from './contract.ts';
 import {
   connectionPage,
@@ -23,7 +23,7 @@ export const connectAssistant = handle(contract.connectAssistant)(
     const { organisation_id: organisation, client_id, client, redirect_host } = input;
     const scope = scopeFrom(input.scope);
     const own = orNotFound(
-      (await membershipsOf(sql, person.user)).find(({ id }) => id === organisation),
+      (await reachedBy(sql, person)).find(({ id }) => id === organisation),
       'organisation_not_found',
     );
     refuseWhileEnding(own, contract.connectAssistant);

@@ -35,6 +35,13 @@ export type Person = {
   readonly session: string;
   /** When they last proved their identity. */
   readonly proven_at: number;
+  /** The provider that vouched for the session, as in addresses. */
+  readonly provider?: string;
+  /**
+   * The only organisation in which it acts: its provider vouches for it there, and has no say over
+   * the account.
+   */
+  readonly within?: string;
   readonly from: AnonymousCaller;
 };
 

@@ -25,7 +25,12 @@ import {
   plainly,
 } from './idempotency.ts';
 import { isOperator, lockOperator, lockUser } from './records.ts';
-import { refuseUnlessAllowed, refuseUnlessProven, refuseWhileEnding } from './roles.ts';
+import {
+  refuseUnlessAllowed,
+  refuseUnlessProven,
+  refuseWhileEnding,
+  refuseWithin,
+} from './roles.ts';
 
 /** The actor as the audit log records it. */
 type Actor = Pick<
@@ -263,6 +268,7 @@ export function createGate({ sql, clock, instruments, handlers }: Dependencies):
     },
     executeForPerson: async (operation, person, raw) => {
       refuseUnlessProven(operation, person, clock.now());
+      refuseWithin(operation, person);
       const actor = {
         ...atPage,
         user: person.user,
@@ -284,7 +290,7 @@ export function createGate({ sql, clock, instruments, handlers }: Dependencies):
     },
     executeForOperator: async (operation, person, raw) => {
       // Read afresh, whatever the caller claims, and before anything is said about the input.
-      if (!(await isOperator(sql, person.user))) throw nothingHere();
+      if (person.within !== undefined || !(await isOperator(sql, person.user))) throw nothingHere();
       refuseUnlessProven(operation, person, clock.now());
       const actor = {
         ...atPage,

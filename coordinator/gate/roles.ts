@@ -32,6 +32,18 @@ export function refuseUnlessProven(
 }
 
 /**
+ * An organisation's provider speaks for its members there. If it could change how they sign in, it
+ * would enter their other organisations. @throws Refusal `provider_insufficient`.
+ */
+export function refuseWithin({ dangerous }: Operation, { within }: Person): void {
+  if (within === undefined || dangerous !== true) return;
+  throw new Refusal(
+    'provider_insufficient',
+    'The provider of your organisation signed you in, which does not reach how your account signs in. Sign out, and sign in with a password or a passkey.',
+  );
+}
+
+/**
  * An organisation awaiting deletion is read-only, so that it can be restored. @throws Refusal
  * `organisation_ending`.
  */

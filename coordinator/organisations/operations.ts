@@ -7,8 +7,8 @@ import { nameFrom } from '../../shared/base/names.ts';
 import { postMail } from '../account-mail/queries.ts';
 import { hourly } from '../gate/attempts.ts';
 import { handle } from '../gate/bind.ts';
-import { mayManage, type Role, roleFrom } from '../gate/caller.ts';
-import { type InOrganisation, orNotFound } from '../gate/context.ts';
+import { roleFrom } from '../gate/caller.ts';
+import { orNotFound } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import { enforceLimit, planNamed, plans } from '../gate/plans.ts';
 import { createdAt } from '../gate/records.ts';
@@ -16,13 +16,11 @@ import { epochOf, timeZoneFrom } from '../maintenance/zones.ts';
 import { insertFirstChannel } from '../notifications/queries.ts';
 import {
   countMembers,
-  deleteInvitationsBy,
   deleteMember,
   insertInvitation,
   insertMember,
   insertUser,
   invitationsOf,
-  type MemberRow,
   memberByEmail,
   memberOf,
   membersOf,
@@ -36,7 +34,7 @@ import { deleteTokensOf } from '../tokens/queries.ts';
 import { auditSentence, entrySentence, unlistedOperations } from './audit-sentences.ts';
 import * as contract from './contract.ts';
 import { emailFrom, passwordFrom } from './model.ts';
-import { refuseLastOwner, refuseUnlessOwner } from './owners.ts';
+import { endInvitations, refuseLastOwner, refuseUnlessOwner } from './owners.ts';
 import {
   type AuditRow,
   auditChoices,
@@ -90,23 +88,9 @@ export const leaveOrganisation = handle(contract.leaveOrganisation)(async (conte
   await refuseLastOwner(context, member);
   note({ before: { email: member.email, role: member.role } });
   await deleteMember(sql, organisation.id, member.user_id);
-  await endInvitations(context, member, null);
+  await endInvitations(sql, organisation.id, member, null);
   return { id: organisation.id };
 });
-
-/**
- * Ends the invitations that the member may not make any more: one of their own, to another mailbox,
- * would give the role back.
- */
-async function endInvitations(
-  { sql, organisation }: InOrganisation,
-  { user_id, role }: MemberRow,
-  next: Role | null,
-): Promise<void> {
-  if (next === 'owner' || !mayManage(role)) return;
-  const ofOwners = next !== null && mayManage(next);
-  await deleteInvitationsBy(sql, organisation.id, user_id, { ofOwners });
-}
 
 export const removeMember = handle(members.removeMember)(async (context, { member_id }) => {
   const { sql, organisation } = context;
@@ -115,7 +99,7 @@ export const removeMember = handle(members.removeMember)(async (context, { membe
   refuseUnlessOwner(context, member.role);
   context.note({ before: { email: member.email, role: member.role } });
   await deleteMember(sql, organisation.id, member.user_id);
-  await endInvitations(context, member, null);
+  await endInvitations(sql, organisation.id, member, null);
 });
 
 /**
@@ -143,7 +127,7 @@ export const setMemberRole = handle(members.setMemberRole)(async (context, input
     refuseUnlessOwner(context, member.role, role);
     await writeRole(sql, organisation.id, member.user_id, role);
     await deleteTokensOf(sql, organisation.id, member.user_id);
-    await endInvitations(context, member, role);
+    await endInvitations(sql, organisation.id, member, role);
   }
   return { id: member.user_id, email: member.email, role };
 });

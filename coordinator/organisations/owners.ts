@@ -1,7 +1,8 @@
 import { Refusal } from '../../shared/base/errors.ts';
-import type { Role } from '../gate/caller.ts';
+import type { Queryable } from '../database/connect.ts';
+import { mayManage, type Role } from '../gate/caller.ts';
 import type { InOrganisation } from '../gate/context.ts';
-import { countOwners, type MemberRow } from '../people/queries.ts';
+import { countOwners, deleteInvitationsBy, type MemberRow } from '../people/queries.ts';
 
 /**
  * An organisation without owners could not be managed any more; only the operator may leave one so.
@@ -36,4 +37,19 @@ export function refuseUnlessOwner({ caller }: InOrganisation, ...roles: readonly
   throw new Refusal('role_insufficient', {
     role: 'owners alone make owners, and take that away; ask one of them.',
   });
+}
+
+/**
+ * Ends the invitations that the member may not make any more: one of their own, to another mailbox,
+ * would give the role back.
+ */
+export async function endInvitations(
+  sql: Queryable,
+  organisation: string,
+  { user_id, role }: MemberRow,
+  next: Role | null,
+): Promise<void> {
+  if (next === 'owner' || !mayManage(role)) return;
+  const ofOwners = next !== null && mayManage(next);
+  await deleteInvitationsBy(sql, organisation, user_id, { ofOwners });
 }

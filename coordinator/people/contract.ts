@@ -289,6 +289,7 @@ export const showProfile = personOperation({
     email_verified: boolean(),
     wanted_email: nullable(string({ description: 'The address that is not confirmed yet.' })),
     mail: boolean({ description: 'Whether this installation can send mail.' }),
+    providers: boolean({ description: 'Whether a provider can sign you in.' }),
   }),
 });
 
@@ -519,10 +520,11 @@ export const showSignUpPolicy = anonymousOperation({
   id: 'showDoor',
   access: 'read',
   does: 'looks',
-  summary: 'Get the sign-up policy, whether mail is set up, and where passkeys work',
+  summary: 'Get the sign-up policy, whether mail is set up, where passkeys work, and the provider',
   response: object('DoorOut', {
     sign_up: literal(['open', 'invited']),
     mail: boolean(),
     passkeys: nullable(string()),
+    provider: nullable(string({ description: "The installation's own, by its host." })),
   }),
 });

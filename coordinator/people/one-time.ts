@@ -15,6 +15,7 @@ type OneTimeKind =
   | 'e-mail'
   | 'password reset'
   | 'sign-up'
+  | 'provider sign-in'
   | ChallengeKind;
 
 export type ChallengeKind = 'add passkey' | 'prove by passkey' | 'sign in by passkey';
@@ -36,6 +37,7 @@ type NewOneTime = {
   /** The address to be proven. */
   readonly email?: string;
   readonly account?: PendingAccount;
+  readonly provider?: string;
   /** Null until its mail is made. */
   readonly fingerprint: Buffer | null;
   /** Null: it lasts until it is used or deleted. */
@@ -44,19 +46,20 @@ type NewOneTime = {
 
 export async function insertOneTime(
   sql: Queryable,
-  { id = newId(), kind, user, email, account, fingerprint, expires_at }: NewOneTime,
+  { id = newId(), kind, user, email, account, provider, fingerprint, expires_at }: NewOneTime,
 ): Promise<void> {
-  await sql`insert into one_time_secrets (id, kind, user_id, email, account, fingerprint,
-      expires_at)
+  await sql`insert into one_time_secrets (id, kind, user_id, email, account, provider_id,
+      fingerprint, expires_at)
     values (${id}, ${kind}, ${user}, ${email ?? null},
-      ${account ? JSON.stringify(account) : null}::text::jsonb, ${fingerprint},
-      coalesce(${isoText(expires_at)}::timestamptz, 'infinity'))`;
+      ${account ? JSON.stringify(account) : null}::text::jsonb, ${provider ?? null},
+      ${fingerprint}, coalesce(${isoText(expires_at)}::timestamptz, 'infinity'))`;
 }
 
 type OneTime = {
   readonly user_id: string | null;
   readonly email: string | null;
   readonly account: PendingAccount | null;
+  readonly provider_id: string | null;
 };
 
 /**
@@ -69,7 +72,7 @@ export async function lookAtOneTime(
   now: number,
 ): Promise<OneTime | undefined> {
   const [row] = await sql<OneTime[]>`
-    select s.user_id, coalesce(s.email, u.email) as email, s.account
+    select s.user_id, coalesce(s.email, u.email) as email, s.account, s.provider_id
     from one_time_secrets s left join users u on u.id = s.user_id
     where ${fingerprint} in (s.fingerprint, s.keep_fingerprint) and s.expires_at > ${new Date(now)}`;
   return row;
@@ -89,7 +92,7 @@ export async function useOneTime(
     delete from one_time_secrets
     where ${fingerprint} in (fingerprint, keep_fingerprint) and expires_at > ${new Date(now)}
       ${of ? sql`and kind = ${of.kind} and user_id is not distinct from ${of.user}` : sql``}
-    returning user_id, email, account`;
+    returning user_id, email, account, provider_id`;
   return row;
 }
 

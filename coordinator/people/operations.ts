@@ -14,13 +14,14 @@ import { deleteOneTime, insertOneTime, wantedEmail } from './one-time.ts';
 import {
   insertMember,
   invitationBy,
-  membershipsOf,
   ownedPlans,
+  reachedBy,
   writeEmail,
   writeName,
 } from './queries.ts';
 import { hashPassword } from './secrets.ts';
 import {
+  beginSession,
   deleteSession,
   deleteSessions,
   deviceOf,
@@ -29,7 +30,6 @@ import {
   sessionsOf,
   writeActiveOrganisation,
 } from './sessions.ts';
-import { beginSession } from './sign-in.ts';
 import { join, organisationEnding, replacePassword } from './sign-up.ts';
 
 /**
@@ -96,7 +96,7 @@ export const createOwnOrganisation = handle(contract.createOwnOrganisation)(
 export const listOwnOrganisations = handle(contract.listOwnOrganisations)(async (context) => {
   const { sql, person } = context;
   const [memberships, owned] = await Promise.all([
-    membershipsOf(sql, person.user),
+    reachedBy(sql, person),
     ownedPlans(sql, person.user),
   ]);
   return {
@@ -104,16 +104,18 @@ export const listOwnOrganisations = handle(contract.listOwnOrganisations)(async 
       ...own,
       ends_at,
     })),
-    may_found: !(
-      planOfAnother({ owned, isProven: person.email_verified }, context.with.door) instanceof
-      Refusal
-    ),
+    may_found:
+      person.within === undefined &&
+      !(
+        planOfAnother({ owned, isProven: person.email_verified }, context.with.door) instanceof
+        Refusal
+      ),
   };
 });
 
 export const switchOrganisation = handle(contract.switchOrganisation)(
   async ({ sql, person }, { organisation_id }) => {
-    const own = await membershipsOf(sql, person.user);
+    const own = await reachedBy(sql, person);
     if (!own.some(({ id }) => id === organisation_id)) throw notFound('organisation_not_found');
     await writeActiveOrganisation(sql, person.session, organisation_id);
     return { id: organisation_id };
@@ -131,7 +133,7 @@ export const listSessions = handle(contract.listSessions)(async ({ sql, now, per
 }));
 
 export const showProfile = handle(contract.showProfile)(
-  async ({ sql, now, person, with: { door } }) => {
+  async ({ sql, now, person, with: { door, providers } }) => {
     const { name, email, email_verified } = person;
     return {
       name,
@@ -139,6 +141,7 @@ export const showProfile = handle(contract.showProfile)(
       email_verified,
       wanted_email: (await wantedEmail(sql, person.user, now)) ?? null,
       mail: door.mail,
+      providers: providers.installation !== null,
     };
   },
 );

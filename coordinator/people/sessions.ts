@@ -1,7 +1,9 @@
+import { newId } from '../../shared/base/crypto.ts';
 import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
 import type { AnonymousCaller, Person, Role, SignedIn } from '../gate/caller.ts';
+import type { ByAnonymous } from '../gate/context.ts';
 import { createLastUses } from '../gate/lookups.ts';
 import type { PlanName } from '../gate/plans.ts';
 import type { AccountSecrets } from '../secrets/account-secrets.ts';
@@ -62,6 +64,10 @@ type SessionHolder = {
   readonly name: string;
   readonly email_verified: boolean;
   readonly is_operator: boolean;
+  /** Who vouched for it; null: it was begun here. */
+  readonly provider_id: string | null;
+  /** The only organisation in which it acts; null: any of the user's. */
+  readonly within: string | null;
   readonly member: {
     readonly id: string;
     readonly name: string;
@@ -79,13 +85,18 @@ async function sessionHolder(
 ): Promise<SessionHolder | undefined> {
   const [row] = await sql<SessionHolder[]>`
     select s.id, s.created_at, s.last_used_at, s.proven_at, s.user_id, u.email, u.name,
-      u.email_verified_at is not null as email_verified, u.is_operator,
+      u.email_verified_at is not null as email_verified,
+      u.is_operator and p.organisation_id is null as is_operator, p.id as provider_id,
+      p.organisation_id as within,
       (select json_build_object('id', o.id, 'name', o.name, 'plan', o.plan, 'time_zone',
         o.time_zone, 'ends_at', (extract(epoch from o.ends_at) * 1000)::float8, 'role', m.role)
         from memberships m join organisations o on o.id = m.organisation_id
         where m.user_id = s.user_id
+          and (p.organisation_id is null or p.organisation_id = m.organisation_id)
         order by m.organisation_id = s.organisation_id desc nulls last, o.key limit 1) as member
     from sessions s join users u on u.id = s.user_id
+    left join identities i on i.id = s.identity_id
+    left join sign_in_providers p on p.id = i.provider_id
     where s.fingerprint = ${fingerprint}`;
   return row;
 }
@@ -97,15 +108,49 @@ type NewSession = {
   readonly at: number;
   readonly address: string;
   readonly device: string;
+  readonly by?: Voucher | undefined;
 };
+
+/** The identity of a provider that a session is of, and what the provider calls its own. */
+export type Voucher = { readonly identity: string; readonly session: string | null };
 
 export async function insertSession(
   sql: Queryable,
-  { id, fingerprint, user, at, address, device }: NewSession,
+  { id, fingerprint, user, at, address, device, by }: NewSession,
 ): Promise<void> {
   await sql`insert into sessions (id, fingerprint, user_id, created_at, last_used_at, proven_at,
-    address, device)
-    values (${id}, ${fingerprint}, ${user}, ${new Date(at)}, ${new Date(at)}, ${new Date(at)}, ${address}, ${device})`;
+    address, device, identity_id, provider_session)
+    values (${id}, ${fingerprint}, ${user}, ${new Date(at)}, ${new Date(at)}, ${new Date(at)},
+      ${address}, ${device}, ${by?.identity ?? null}, ${by?.session ?? null})`;
+}
+
+/** Long enough to tell browsers apart; longer texts are cut. */
+const longestDevice = 300;
+
+/**
+ * Every sign-in gets a new session: the browser's previous one ends, so that no one continues in a
+ * session that an attacker planted.
+ */
+export async function beginSession(
+  { sql, now, note, visitor, with: { accountSecrets } }: ByAnonymous,
+  user: string,
+  by?: Voucher,
+): Promise<string> {
+  note({ user });
+  if (visitor.cookie !== undefined)
+    await deleteSessionOf(sql, await accountSecrets.fingerprint('session', visitor.cookie));
+  const { text, fingerprint } = await accountSecrets.mint('session');
+  const { address, device } = visitor;
+  await insertSession(sql, {
+    id: newId(),
+    fingerprint,
+    user,
+    at: now,
+    address,
+    device: device.slice(0, longestDevice),
+    by,
+  });
+  return text;
 }
 
 /** Ends the session of a cookie. */
@@ -221,6 +266,8 @@ export function createSessions({ sql, clock, log, accountSecrets }: Dependencies
         email_verified,
         is_operator,
         proven_at,
+        provider_id,
+        within,
         member,
       } = holder;
       const person: Person = {
@@ -231,6 +278,10 @@ export function createSessions({ sql, clock, log, accountSecrets }: Dependencies
         is_operator,
         session: id,
         proven_at,
+        ...(provider_id === null
+          ? {}
+          : { provider: within === null ? 'installation' : provider_id }),
+        ...(within === null ? {} : { within }),
         from: visitor,
       };
       if (!member) return { person, caller: null };

@@ -1,4 +1,3 @@
-import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { type AttemptLimit, failuresOf, hostOf } from '../gate/attempts.ts';
 import { handle } from '../gate/bind.ts';
@@ -20,7 +19,7 @@ import {
   takeStep,
 } from './second-factor.ts';
 import { verifyPassword } from './secrets.ts';
-import { deleteSessionOf, insertSession, linkLifetimes } from './sessions.ts';
+import { beginSession, linkLifetimes } from './sessions.ts';
 
 /**
  * The operator vouches for the recipient of the link: it replaces the password and the second step.
@@ -39,33 +38,6 @@ export const createSignInLink = handle(contract.createSignInLink)(
     };
   },
 );
-
-/** Long enough to tell browsers apart; longer texts are cut. */
-const longestDevice = 300;
-
-/**
- * Every sign-in gets a new session: the browser's previous one ends, so that no one continues in a
- * session that an attacker planted.
- */
-export async function beginSession(
-  { sql, now, note, visitor, with: { accountSecrets } }: ByAnonymous,
-  user: string,
-): Promise<string> {
-  note({ user });
-  if (visitor.cookie !== undefined)
-    await deleteSessionOf(sql, await accountSecrets.fingerprint('session', visitor.cookie));
-  const { text, fingerprint } = await accountSecrets.mint('session');
-  const { address, device } = visitor;
-  await insertSession(sql, {
-    id: newId(),
-    fingerprint,
-    user,
-    at: now,
-    address,
-    device: device.slice(0, longestDevice),
-  });
-  return text;
-}
 
 /** A session after the first proof, or after the second step where the account requires one. */
 export async function signInAs(

@@ -48,8 +48,8 @@ import {
   writePassword,
 } from './queries.ts';
 import { hashPassword, verifyPassword } from './secrets.ts';
-import { deleteSessions, deviceOf, linkLifetimes } from './sessions.ts';
-import { beginSession, signInAs } from './sign-in.ts';
+import { beginSession, deleteSessions, deviceOf, linkLifetimes } from './sessions.ts';
+import { signInAs } from './sign-in.ts';
 
 type Joined = 'joined' | 'member already' | 'ending' | 'gone';
 
@@ -303,10 +303,11 @@ export const beginJoin = handle(contract.beginJoin)({
 });
 
 export const showSignUpPolicy = handle(contract.showSignUpPolicy)(
-  async ({ sql, with: { baseUrl, door } }) => ({
+  async ({ sql, with: { baseUrl, door, providers } }) => ({
     sign_up: door.signUp === 'open' && door.mail && (await hasOwner(sql)) ? 'open' : 'invited',
     mail: door.mail,
     passkeys: passkeyPlace(baseUrl())?.origin ?? null,
+    provider: providers.installation && new URL(providers.installation.issuer).host,
   }),
 );
 

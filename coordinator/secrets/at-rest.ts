@@ -69,6 +69,14 @@ export function codeSecretOf(user: string): string {
   return `second factor ${user}`;
 }
 
+export function providerSecretOf(provider: string): string {
+  return `sign-in provider ${provider}`;
+}
+
+export function refreshTokenOf(identity: string): string {
+  return `refresh token ${identity}`;
+}
+
 /** Of an organisation and the fingerprint of a call, separated by a space. */
 export function idempotencyRecordOf(call: string): string {
   return `answer ${call}`;
@@ -85,6 +93,8 @@ const boundTo = {
   webhook: webhookOf,
   import: importOf,
   'second factor': codeSecretOf,
+  'sign-in provider': providerSecretOf,
+  'refresh token': refreshTokenOf,
 } as const satisfies Record<StoredSecret['place'], (about: string) => string>;
 
 const idLength = 16;
@@ -274,7 +284,9 @@ type StoredSecret = {
     | 'answer'
     | 'page webhook'
     | 'webhook'
-    | 'import';
+    | 'import'
+    | 'sign-in provider'
+    | 'refresh token';
   readonly id: string;
   readonly about: string;
   readonly box: Uint8Array;
@@ -334,6 +346,18 @@ async function keptUnderOlderKeys(
     where substring(objects from 1 for 16) <> ${id} order by id
     limit ${limit} for no key update`;
   if (imports.length > 0) return imports;
+  const providers = await sql<StoredSecret[]>`
+    select 'sign-in provider' as place, id::text, id::text as about, client_secret as box
+    from sign_in_providers
+    where client_secret is not null and substring(client_secret from 1 for 16) <> ${id} order by id
+    limit ${limit} for no key update`;
+  if (providers.length > 0) return providers;
+  const kept = await sql<StoredSecret[]>`
+    select 'refresh token' as place, id::text, id::text as about, refresh_token as box
+    from identities
+    where refresh_token is not null and substring(refresh_token from 1 for 16) <> ${id} order by id
+    limit ${limit} for no key update`;
+  if (kept.length > 0) return kept;
   return sql<StoredSecret[]>`
     select 'second factor' as place, user_id::text as id, user_id::text as about, secret as box
     from second_factors
@@ -352,6 +376,10 @@ async function rewriteKept(sql: Queryable, { place, id, box }: StoredSecret): Pr
     await sql`update webhooks set secrets = ${Buffer.from(box)} where id = ${id}`;
   else if (place === 'import')
     await sql`update imports set objects = ${Buffer.from(box)} where id = ${id}`;
+  else if (place === 'sign-in provider')
+    await sql`update sign_in_providers set client_secret = ${Buffer.from(box)} where id = ${id}`;
+  else if (place === 'refresh token')
+    await sql`update identities set refresh_token = ${Buffer.from(box)} where id = ${id}`;
   else if (place === 'deleted monitor' || place === 'deleted beat')
     await sql`update deleted_rows set box = ${Buffer.from(box)} where id = ${id}`;
   else if (place === 'second factor')

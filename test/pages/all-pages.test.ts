@@ -18,6 +18,9 @@ const notLookedAt = [
   '/robots.txt',
   '/llms.txt',
   '/.well-known/security.txt',
+  // Both lead away, or say why not.
+  '/sign-in/provider/:provider',
+  '/sign-in/provider/:provider/answer',
   '/manifest.webmanifest',
 ];
 const nameless: Demo = {

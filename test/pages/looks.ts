@@ -490,6 +490,7 @@ export const pageLooks: readonly PageLook[] = [
     as: 'stranger',
     cookie: 'second_step=x',
   },
+  { name: 'providers', path: '/profile/providers', as: 'viewer' },
   { name: 'passkeys', path: '/profile/passkeys', as: 'viewer' },
   { name: 'passkeys-none', path: '/profile/passkeys', as: 'owner' },
   { name: 'passkey-new', path: '/profile/passkeys/new', as: 'viewer' },

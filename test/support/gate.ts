@@ -23,6 +23,7 @@ import {
 } from '../../coordinator/people/contract.ts';
 import { createSessions, type Sessions } from '../../coordinator/people/sessions.ts';
 import { createProbeIdentities } from '../../coordinator/probes/identities.ts';
+import type { ProvidersPart } from '../../coordinator/providers/lookup.ts';
 import type { Results, UnsealedHours } from '../../coordinator/results/reading.ts';
 import { createAccountSecrets } from '../../coordinator/secrets/account-secrets.ts';
 import { createSecretsAtRest, type SecretsAtRest } from '../../coordinator/secrets/at-rest.ts';
@@ -93,6 +94,7 @@ const createGateBench = async (
   door?: SignUpPolicy,
   textRecords: TextRecords = noTextRecords,
   unsealed?: UnsealedHours,
+  providers?: () => ProvidersPart,
 ): Promise<GateBench & { readonly close: () => Promise<void> }> => {
   const database = await createDatabase();
   const sql = connect(database.url, { name: 'gate bench', connections: 12 });
@@ -123,6 +125,7 @@ const createGateBench = async (
     mintToken: tokens.mint,
     ...(door === undefined ? {} : { door }),
     textRecords,
+    ...(providers === undefined ? {} : { providers: providers() }),
     baseUrl: () => 'https://antipode.test',
   });
   const answer: GateBench['answer'] = (operation, who, input = {}) =>
@@ -177,10 +180,11 @@ export const gateBench = (
   door?: SignUpPolicy,
   textRecords?: TextRecords,
   unsealed?: UnsealedHours,
+  providers?: () => ProvidersPart,
 ): GateBench => {
   let made: Awaited<ReturnType<typeof createGateBench>> | undefined;
   beforeAll(async () => {
-    made = await createGateBench(door, textRecords, unsealed);
+    made = await createGateBench(door, textRecords, unsealed, providers);
   });
   afterAll(() => made?.close());
   const bench = (): GateBench => {

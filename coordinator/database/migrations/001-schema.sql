@@ -318,17 +318,22 @@ create table one_time_secrets (
   fingerprint bytea,
   -- The link by which the old mailbox ends a change of address.
   keep_fingerprint bytea,
+  -- Where somebody signs in.
+  provider_id uuid,
   expires_at timestamptz not null,
   check (kind in ('start link', 'operator link', 'second step', 'e-mail', 'password reset',
-    'sign-up', 'add passkey', 'prove by passkey', 'sign in by passkey')),
+    'sign-up', 'add passkey', 'prove by passkey', 'sign in by passkey', 'provider sign-in',
+    'logout token')),
   check ((email is null) = (kind not in ('e-mail', 'sign-up'))),
   check ((account is null) = (kind <> 'sign-up')),
+  check ((provider_id is null) = (kind <> 'provider sign-in')),
   unique (fingerprint),
   unique (keep_fingerprint),
   primary key (id),
   foreign key (user_id) references users on delete cascade
 );
 create index one_time_secrets_user on one_time_secrets (user_id);
+create index one_time_secrets_provider on one_time_secrets (provider_id) where (provider_id is not null);
 
 -- The second step of signing in: a secret that an app on somebody's phone makes codes of, and codes
 -- for the day when the phone is away.
@@ -414,6 +419,7 @@ create table identities (
 );
 create index identities_user on identities (user_id);
 create index identities_to_check on identities (checked_at) where (refresh_token is not null);
+alter table one_time_secrets add foreign key (provider_id) references sign_in_providers on delete cascade;
 alter table sessions add foreign key (identity_id) references identities on delete cascade;
 
 -- What the signing-in of assistants remembers between two requests, whichever coordinators take

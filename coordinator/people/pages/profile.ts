@@ -240,7 +240,7 @@ export const profilePage = forPersons.get('/profile', async ({ askOwn, times }) 
     askOwn(listPasskeys),
   ] as const;
   const [profile, sessions, second, passkeys] = await Promise.all(asked);
-  const { name, email, email_verified, wanted_email, mail } = profile;
+  const { name, email, email_verified, wanted_email, mail, providers } = profile;
   const proven = email_verified
     ? 'Confirmed'
     : mail
@@ -281,6 +281,14 @@ export const profilePage = forPersons.get('/profile', async ({ askOwn, times }) 
                 ),
             linkButton('/profile/passkeys', passkeys.items.length === 0 ? 'Add' : 'Change'),
           )}
+          ${
+            providers &&
+            row(
+              'Sign-in providers',
+              'Sign in without a password of this service',
+              linkButton('/profile/providers', 'Providers'),
+            )
+          }
           ${row(
             'Sessions',
             count(sessions.items.length, 'This browser only', 'browsers'),

@@ -78,6 +78,17 @@ async function confirmWith(
             ${linkButton('/', 'Cancel')}
           </div>
         </form>
+        ${
+          person.provider !== undefined &&
+          html`
+            <p class="actions">
+              ${linkButton(
+                `/sign-in/provider/${person.provider}${query({ next, again: '1' })}`,
+                'Confirm with your provider',
+              )}
+            </p>
+          `
+        }
         ${passkeys && passkeyConfirm(origin, next)}
         <p class="entry-foot">
           No password yet?${' '}
@@ -329,6 +340,14 @@ async function signInWith({ askAsVisitor }: PublicRequest, state: FormState): Pr
           ${passwordField(state, { autocomplete: 'current-password', help: forgot })}
           <div class="actions"><button class="button button-main">Sign in</button></div>
         </form>
+        ${
+          door.provider !== null &&
+          html`
+            <p class="actions">
+              ${linkButton(`/sign-in/provider/installation${query({ next: to })}`, `Sign in with ${door.provider}`)}
+            </p>
+          `
+        }
         ${door.passkeys !== null && passkeySignIn(door.passkeys, to)}
         <p class="entry-foot">
           ${

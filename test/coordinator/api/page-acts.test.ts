@@ -15,13 +15,14 @@ import { Refusal } from '../../../shared/base/errors.ts';
 const pagesOnly: Readonly<Record<string, string>> = {
   ...because('who signs in is a person, with a browser', [
     ...['signIn', 'finishSignIn', 'signInByPasskey', 'enter', 'signOut'],
+    ...['finishProviderSignIn'],
     ...['proveAgain', 'proveByPasskey'],
     ...['signUp', 'finishSignUp', 'verifyEmail', 'requestPasswordReset', 'resetPassword'],
   ]),
   ...because('it changes how a person signs in: a stolen token must not take an account over', [
     ...['addPasskey', 'removePasskey', 'changePassword', 'changeEmail', 'keepEmail'],
     ...['startSecondFactor', 'replaceRecoveryCodes', 'endSecondFactor'],
-    ...['endSession', 'endOtherSessions', 'updateProfile'],
+    ...['endSession', 'endOtherSessions', 'updateProfile', 'disconnectProvider'],
   ]),
   ...because('it decides who may act: a stolen token must not give itself company', [
     ...['createUser', 'createToken', 'connectAssistant', 'disconnectAssistant'],
@@ -34,6 +35,7 @@ const pagesOnly: Readonly<Record<string, string>> = {
   ...because('it authorises itself by a link that a message carries', [
     ...['acknowledgeByLink', 'confirmChannel', 'unsubscribe', 'leaveReportMail'],
   ]),
+  endProviderSessions: 'a provider signs it, and needs no key of ours',
   ...because('it is how a person looks at pages', [...['hideFirstSteps']]),
   ...because('it is for the operator, who has commands', ['dropSetAside', 'retrySetAside']),
   changeMonitors: 'batchMonitors, updateMonitor, muteMonitor and deleteMonitor do it',
@@ -57,6 +59,7 @@ const byHand: Readonly<Record<string, readonly string[] | string>> = {
   '/join/:secret/options': 'a challenge, which ends by itself',
   '/confirm/passkey/options': 'a challenge, which ends by itself',
   '/profile/passkeys/new/options': 'a challenge, which ends by itself',
+  '/profile/providers/:provider/connect': 'a secret of a browser, which ends by itself',
   '/connect/:secret': ['connectAssistant'],
   '/sign-in/second-step': ['finishSignIn'],
   '/monitors/:monitor_id/edit': ['updateMonitor', 'setMonitorChannels', 'createTest'],

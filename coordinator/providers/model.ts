@@ -1,0 +1,146 @@
+import { Refusal } from '../../shared/base/errors.ts';
+import type { Role } from '../gate/caller.ts';
+import { emailFrom } from '../organisations/model.ts';
+import { everybody, type GroupRole, groupsFrom, roleOfGroups } from './group-roles.ts';
+
+type Claims = Readonly<Record<string, unknown>>;
+
+/** What counts of what a provider says of somebody. */
+export type Vouched = {
+  readonly subject: string;
+  /** Proven to the provider; undefined: none is. */
+  readonly email: string | undefined;
+  readonly name: string;
+  /** Undefined: it says nothing of groups. */
+  readonly groups: readonly string[] | undefined;
+  /** What the provider calls its own session. */
+  readonly session: string | null;
+  /** When the subject last proved who they are, in seconds; undefined: it does not say. */
+  readonly proven_at: number | undefined;
+};
+
+const longestText = 255;
+const longestName = 100;
+
+/** An address and whether it is proven count only where one statement has both. */
+export function vouchedFrom(
+  token: Claims,
+  info: Claims | undefined,
+  groupsClaim: string,
+): Vouched | Refusal {
+  const said = [token, ...(info === undefined ? [] : [info])];
+  const first = (name: string): unknown => said.find((each) => each[name] !== undefined)?.[name];
+  const subject = shortText(token.sub);
+  if (subject === undefined)
+    return new Refusal('provider_refused', 'The provider does not say who signed in.');
+  const { sid, auth_time } = token;
+  return {
+    subject,
+    email: said.map(provenEmailOf).find((email) => email !== undefined),
+    name: String(shortText(first('name')) ?? '')
+      .replaceAll(/\p{Cc}/gu, ' ')
+      .trim()
+      .slice(0, longestName),
+    groups: groupsFrom(first(groupsClaim)),
+    session: shortText(sid) ?? null,
+    proven_at: typeof auth_time === 'number' ? auth_time : undefined,
+  };
+}
+
+function shortText(claim: unknown): string | undefined {
+  return typeof claim === 'string' &&
+    claim !== '' &&
+    claim.length <= longestText &&
+    !claim.includes('\0')
+    ? claim
+    : undefined;
+}
+
+/** Microsoft says `xms_edov` of a domain whose owner proved it, in place of `email_verified`. */
+function provenEmailOf({ email, email_verified, xms_edov }: Claims): string | undefined {
+  if ((email_verified === undefined ? xms_edov : email_verified) !== true) return undefined;
+  if (typeof email !== 'string') return undefined;
+  try {
+    return emailFrom(email);
+  } catch (error) {
+    if (error instanceof Refusal) return undefined;
+    throw error;
+  }
+}
+
+/** Only as DNS has it: what looks alike is another domain. */
+export function domainOf(email: string): string {
+  return email.slice(email.lastIndexOf('@') + 1).toLowerCase();
+}
+
+type Circumstances = {
+  readonly vouched: Vouched;
+  /** Whoever this subject signed in as before. */
+  readonly known: string | undefined;
+  /** Whoever connects their account, and proved a moment ago whose it is. */
+  readonly connecting: string | null;
+  /** The account that has the address. */
+  readonly taken: boolean;
+  /** The only domain that the provider vouches for; null: any. */
+  readonly domain: string | null;
+  /** The name of the provider, for sentences. */
+  readonly name: string;
+};
+
+export type Entry =
+  | { readonly is: 'known' | 'connect'; readonly user: string }
+  | { readonly is: 'new'; readonly email: string };
+
+/**
+ * Whom a provider's word lets in. An account that exists is never taken over by its address, be it
+ * proven or not: whoever has it connects it themselves.
+ */
+export function entryOf(of: Circumstances): Entry | Refusal {
+  const { vouched, known, connecting, taken, domain, name } = of;
+  const { email } = vouched;
+  if (connecting !== null)
+    return known === undefined || known === connecting
+      ? { is: known === undefined ? 'connect' : 'known', user: connecting }
+      : new Refusal(
+          'identity_taken',
+          `This account of ${name} is connected with another one here.`,
+        );
+  if (known !== undefined) return { is: 'known', user: known };
+  if (email === undefined)
+    return new Refusal(
+      'provider_refused',
+      `${name} does not say that your e-mail address is confirmed. Confirm it there, then sign in again.`,
+    );
+  if (domain !== null && domainOf(email) !== domain)
+    return new Refusal('provider_refused', `${name} signs in addresses of ${domain} only.`);
+  return taken
+    ? new Refusal(
+        'account_exists',
+        `There is an account with your address already. Sign in to it as before, then connect ${name} in your profile.`,
+      )
+    : { is: 'new', email };
+}
+
+/**
+ * The role after a sign-in; undefined: none. Without a table the provider has no say, and what it
+ * does not say changes nothing.
+ */
+export function roleAfter(
+  table: readonly GroupRole[],
+  groups: readonly string[] | undefined,
+  present: Role | undefined,
+): Role | undefined {
+  if (table.length === 0) return present;
+  if (groups !== undefined) return roleOfGroups(groups, table);
+  return present ?? table.find(({ group }) => group === everybody)?.role;
+}
+
+/** How long the browser has to come back. */
+export const signInMs = 600_000;
+
+/** How old a proof may be that was asked for a moment ago. */
+const freshS = 300;
+
+export function isStale({ proven_at }: Vouched, now: number): boolean {
+  return proven_at !== undefined && now / 1_000 - proven_at > freshS;
+}

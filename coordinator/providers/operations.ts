@@ -1,0 +1,330 @@
+import { newId } from '../../shared/base/crypto.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { hostOf } from '../gate/attempts.ts';
+import { handle } from '../gate/bind.ts';
+import {
+  type ByAnonymous,
+  type Context,
+  type Early,
+  notFound,
+  orNotFound,
+  type SignedOut,
+} from '../gate/context.ts';
+import { insertOneTime, useOneTime } from '../people/one-time.ts';
+import { passkeysOf } from '../people/passkeys.ts';
+import { insertUser, membershipsOf, passwordHashOf, userByEmail } from '../people/queries.ts';
+import { beginSession } from '../people/sessions.ts';
+import type { AccountSecrets } from '../secrets/account-secrets.ts';
+import { refreshTokenOf } from '../secrets/at-rest.ts';
+import * as contract from './contract.ts';
+import { answerPath, findProvider, type Provider, providersOf } from './lookup.ts';
+import { followGroups } from './membership.ts';
+import {
+  type Entry,
+  entryOf,
+  isStale,
+  roleAfter,
+  signInMs,
+  type Vouched,
+  vouchedFrom,
+} from './model.ts';
+import { maxLogoutAgeS, ProviderFault, type SignInSecrets } from './protocol.ts';
+import {
+  connectedOf,
+  deleteIdentity,
+  endVouchedSessions,
+  identityOf,
+  insertIdentity,
+  ownProvidersOf,
+  rememberLogout,
+  writeRefreshToken,
+} from './queries.ts';
+import { endIdentity } from './removal.ts';
+
+const mostSignIns = 60;
+
+export const beginProviderSignIn = handle(contract.beginProviderSignIn)({
+  before: async (early, input) => {
+    const { visitor, with: instruments } = early;
+    await instruments.attempts.count([
+      { what: `provider sign-ins from ${hostOf(visitor.address)}`, most: mostSignIns },
+    ]);
+    return begun(early, input);
+  },
+  act: (context, _input, begin) => written(context, begin, null),
+});
+
+export const beginProviderConnection = handle(contract.beginProviderConnection)({
+  before: (early, { provider }) => begun(early, { provider, again: true }),
+  act: (context, _input, begin) => written(context, begin, context.person.user),
+});
+
+type Begun = {
+  readonly provider: Provider;
+  readonly address: string;
+  readonly secret: string;
+  readonly fingerprint: Buffer;
+};
+
+async function begun(
+  parts: Pick<Early<object>, 'sql' | 'with'>,
+  { provider: key, again }: { readonly provider: string; readonly again: boolean },
+): Promise<Begun> {
+  const { accountSecrets, baseUrl, providers } = parts.with;
+  const provider = orNotFound(await findProvider(parts, key), 'provider_not_found');
+  const { text, fingerprint } = await accountSecrets.mint('provider sign-in');
+  const address = await refusing(provider, async () =>
+    providers.protocol.begin(provider.client, {
+      ...(await secretsFrom(accountSecrets, text)),
+      redirectUri: `${baseUrl()}${answerPath(provider.key)}`,
+      again,
+    }),
+  );
+  return { provider, address, secret: text, fingerprint };
+}
+
+async function written(
+  { sql, now }: Pick<Context, 'sql' | 'now'>,
+  { provider, address, secret, fingerprint }: Begun,
+  user: string | null,
+) {
+  await insertOneTime(sql, {
+    kind: 'provider sign-in',
+    fingerprint,
+    user,
+    provider: provider.id,
+    expires_at: now + signInMs,
+  });
+  return { address, secret };
+}
+
+/** What the browser's secret stands for; whoever sees one of these knows none of the others. */
+async function secretsFrom(secrets: AccountSecrets, text: string): Promise<SignInSecrets> {
+  const of = async (kind: 'provider state' | 'provider nonce' | 'provider verifier') =>
+    (await secrets.fingerprint(kind, text)).toString('base64url');
+  const [state, nonce, verifier] = await Promise.all([
+    of('provider state'),
+    of('provider nonce'),
+    of('provider verifier'),
+  ]);
+  return { state, nonce, verifier };
+}
+
+async function refusing<Done>({ name }: Provider, work: () => Promise<Done>): Promise<Done> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof ProviderFault)) throw error;
+    throw error.is === 'away'
+      ? new Refusal(
+          'provider_away',
+          `${name} cannot sign you in now: ${error.message}. Try again in a minute, or sign in another way.`,
+        )
+      : new Refusal(
+          'provider_refused',
+          `${name} did not sign you in: ${error.message}. Begin again.`,
+        );
+  }
+}
+
+export const finishProviderSignIn = handle(contract.finishProviderSignIn)({
+  /** The secret is used up before anyone is asked, so that an answer counts once, whatever comes. */
+  before: async (early: Early<SignedOut>, { provider: key, secret, answer, again }) => {
+    const { pool, now, visitor, with: instruments } = early;
+    const { accountSecrets, attempts, baseUrl, providers } = instruments;
+    await attempts.count([
+      { what: `provider answers from ${hostOf(visitor.address)}`, most: mostSignIns },
+    ]);
+    const provider = orNotFound(await findProvider(early, key), 'provider_not_found');
+    const fingerprint = await accountSecrets.fingerprint('provider sign-in', secret);
+    const waiting = await useOneTime(pool, fingerprint, now);
+    if (waiting?.provider_id !== provider.id) throw notBegun();
+    const said = await refusing(provider, async () =>
+      providers.protocol.redeem(provider.client, {
+        ...(await secretsFrom(accountSecrets, secret)),
+        answer: `${baseUrl()}${answerPath(provider.key)}?${answer}`,
+        groupsClaim: provider.groupsClaim,
+      }),
+    );
+    const vouched = vouchedFrom(said.token ?? {}, said.info, provider.groupsClaim);
+    if (vouched instanceof Refusal) throw vouched;
+    if ((again || waiting.user_id !== null) && isStale(vouched, now))
+      throw new Refusal(
+        'provider_refused',
+        `${provider.name} did not ask for your password again.`,
+      );
+    return { provider, vouched, refreshToken: said.refreshToken, connecting: waiting.user_id };
+  },
+  act: async (context, _input, { provider, vouched, refreshToken, connecting }) => {
+    const { sql, note } = context;
+    const known = await identityOf(sql, provider.id, vouched.subject);
+    const account = vouched.email === undefined ? undefined : await userByEmail(sql, vouched.email);
+    const entry = entryOf({
+      vouched,
+      known: known?.user_id,
+      connecting,
+      taken: account !== undefined,
+      domain: provider.domain,
+      name: provider.name,
+    });
+    if (entry instanceof Refusal) throw entry;
+    const user = await userOf(context, provider, vouched, entry);
+    const identity = known?.id ?? (await identified(context, provider, vouched, user));
+    if (refreshToken !== undefined) await keepToken(context, identity, refreshToken);
+    const role = await roleHere(context, provider, vouched, user);
+    note({
+      user,
+      ...(provider.organisation === undefined ? {} : { organisation: provider.organisation }),
+      before: { role: role.before ?? null },
+      after: {
+        provider: provider.name,
+        role: role.after ?? null,
+        ...(entry.is === 'known' ? {} : { account: entry.is === 'new' ? 'created' : 'connected' }),
+      },
+    });
+    const isOpen = provider.isOwn
+      ? role.after !== undefined
+      : (await membershipsOf(sql, user)).length > 0;
+    if (!isOpen) return { session: null, refused: noRole(provider).message };
+    const by = { identity, session: vouched.session };
+    return { session: await beginSession(context, user, by), refused: null };
+  },
+});
+
+function notBegun(): Refusal {
+  return new Refusal(
+    'provider_refused',
+    'This sign-in was begun in another browser, is done already, or took longer than ten minutes. Begin again.',
+  );
+}
+
+function noRole({ name }: Provider): Refusal {
+  return new Refusal(
+    'provider_refused',
+    `${name} knows you, but none of your groups there gives you a role here. Ask whoever manages this service.`,
+  );
+}
+
+/** No password was ever this; one may be set by mail. */
+const noPassword = 'none';
+
+/** Nobody gets an account that opens nothing. */
+async function userOf(
+  { sql, now }: ByAnonymous,
+  { organisation, table, ...provider }: Provider,
+  { groups, name }: Vouched,
+  entry: Entry,
+): Promise<string> {
+  if (entry.is !== 'new') return entry.user;
+  if (organisation === undefined || roleAfter(table, groups, undefined) === undefined)
+    throw noRole({ organisation, table, ...provider });
+  const id = newId();
+  await insertUser(sql, {
+    id,
+    email: entry.email,
+    name,
+    password_hash: noPassword,
+    email_verified_at: now,
+  });
+  return id;
+}
+
+async function identified(
+  { sql, now }: ByAnonymous,
+  provider: Provider,
+  { subject }: Vouched,
+  user: string,
+): Promise<string> {
+  const id = newId();
+  if (!(await insertIdentity(sql, { id, provider: provider.id, subject, user, at: now })))
+    throw new Refusal(
+      'identity_taken',
+      `Your account is connected with another account of ${provider.name} already.`,
+    );
+  return id;
+}
+
+async function keepToken(
+  { sql, now, with: { secrets } }: ByAnonymous,
+  identity: string,
+  token: string,
+): Promise<void> {
+  const box = await secrets.seal(sql, token, refreshTokenOf(identity));
+  await writeRefreshToken(sql, identity, box, now);
+}
+
+async function roleHere(
+  { sql }: ByAnonymous,
+  { organisation, table }: Provider,
+  { groups }: Vouched,
+  user: string,
+): ReturnType<typeof followGroups> {
+  return organisation === undefined
+    ? { before: undefined, after: undefined }
+    : followGroups(sql, { organisation, user, table, groups });
+}
+
+export const listOwnProviders = handle(contract.listOwnProviders)(async (context) => {
+  const { sql, person } = context;
+  const providers = [
+    ...(await providersOf(context, await ownProvidersOf(sql, person.user))).values(),
+  ];
+  const connected = await connectedOf(sql, person.user);
+  return {
+    items: providers.map(({ id, key, name }) => ({ key, name, connected: connected.includes(id) })),
+  };
+});
+
+export const disconnectProvider = handle(contract.disconnectProvider)(
+  async (context, { provider: key }) => {
+    const { sql, note, person } = context;
+    const provider = orNotFound(await findProvider(context, key), 'provider_not_found');
+    const hasPassword = (await passwordHashOf(sql, person.user)) !== noPassword;
+    if (!hasPassword && (await passkeysOf(sql, person.user)).length === 0)
+      throw new Refusal(
+        'password_missing',
+        'Your account has neither a password nor a passkey, so you could not sign in any more. Set one first.',
+      );
+    if (!(await deleteIdentity(sql, provider.id, person.user)))
+      throw notFound('provider_not_found');
+    note({ before: { provider: provider.name } });
+    return { name: provider.name };
+  },
+);
+
+export const endProviderSessions = handle(contract.endProviderSessions)({
+  before: async (early, { provider: key, logout_token }) => {
+    const { now, visitor, with: instruments } = early;
+    await instruments.attempts.count([
+      { what: `provider sign-outs from ${hostOf(visitor.address)}`, most: mostLogouts },
+    ]);
+    const provider = orNotFound(await findProvider(early, key), 'provider_not_found');
+    const ended = await refusing(provider, () =>
+      instruments.providers.protocol.readLogout(provider.client, logout_token, now),
+    );
+    const fingerprint = await instruments.accountSecrets.fingerprint(
+      'logout token',
+      `${provider.id} ${ended.id}`,
+    );
+    return { provider, ended, fingerprint };
+  },
+  act: async ({ sql, now, note }, _input, { provider, ended, fingerprint }) => {
+    // A token that is read at the end of its age, by a clock that is behind, is still remembered.
+    const until = now + 2 * maxLogoutAgeS * 1_000;
+    if (!(await rememberLogout(sql, { id: newId(), fingerprint, until })))
+      throw new Refusal('provider_refused', 'This logout token was used already.');
+    const { subject, session } = ended;
+    const identities = await endVouchedSessions(sql, provider.id, { subject, session });
+    for (const identity of identities)
+      if (!identity.is_kept) await endIdentity(sql, provider, identity, now);
+    const [first] = identities;
+    note({
+      ...(first ? { user: first.user_id } : {}),
+      ...(provider.organisation === undefined ? {} : { organisation: provider.organisation }),
+      after: { provider: provider.name, signed_out: identities.length },
+    });
+    return { ended: identities.length > 0 };
+  },
+});
+
+const mostLogouts = 6_000;
