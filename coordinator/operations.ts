@@ -71,6 +71,7 @@ import * as probes from './probes/operations.ts';
 import * as places from './probes/place-operations.ts';
 import type * as providersContract from './providers/contract.ts';
 import * as providers from './providers/operations.ts';
+import * as ownProviders from './providers/own-operations.ts';
 import * as registrations from './registrations/operations.ts';
 import type * as uptimeContract from './reports/contract.ts';
 import * as uptime from './reports/operations.ts';
@@ -141,8 +142,8 @@ export const handlers: Handlers = handlersOf([
     ...files,
   }),
   ...bindAll<typeof peopleContract>({ ...people, ...passkeys, ...signIn, ...signUp }),
-  ...bindAll<typeof providersContract>(providers),
   ...bindAll<typeof tokensApi & typeof tokensContract>(tokens),
+  ...bindAll<typeof providersContract>({ ...providers, ...ownProviders }),
   ...bindAll<typeof assistantsContract>(assistants),
   ...bindAll<typeof searchContract>(search),
   ...bindAll<typeof expiryApi>({ ...registrations, ...warnings }),

@@ -38,6 +38,7 @@ import * as security from './people/pages/security.ts';
 import * as signIn from './people/pages/sign-in.ts';
 import * as signUp from './people/pages/sign-up.ts';
 import * as probes from './probes/pages.ts';
+import * as ownProviders from './providers/own-pages.ts';
 import * as providers from './providers/pages.ts';
 import * as uptimeReports from './reports/pages.ts';
 import * as search from './search/page.ts';
@@ -78,7 +79,7 @@ const files: readonly (readonly object[])[] = [
   [channels, channel, channelForm, browser, alertLinks],
   [statusPages, statusPage, posts, reports, subscribers],
   [probes, probeInvitations],
-  [signIn, signUp, profile, security, providers],
+  [signIn, signUp, profile, security, providers, ownProviders],
   [organisation, members, audit],
   [tokens, pingKeys],
   [webhooks, webhook, webhookForm],

@@ -526,5 +526,6 @@ export const showSignUpPolicy = anonymousOperation({
     mail: boolean(),
     passkeys: nullable(string()),
     provider: nullable(string({ description: "The installation's own, by its host." })),
+    own_providers: boolean({ description: 'Whether organisations have some.' }),
   }),
 });

@@ -12,6 +12,7 @@ import { insertOrganisation } from '../organisations/queries.ts';
 import * as contract from './contract.ts';
 import { deleteOneTime, insertOneTime, wantedEmail } from './one-time.ts';
 import {
+  hasOwnProviders,
   insertMember,
   invitationBy,
   ownedPlans,
@@ -141,7 +142,7 @@ export const showProfile = handle(contract.showProfile)(
       email_verified,
       wanted_email: (await wantedEmail(sql, person.user, now)) ?? null,
       mail: door.mail,
-      providers: providers.installation !== null,
+      providers: providers.installation !== null || (await hasOwnProviders(sql)),
     };
   },
 );

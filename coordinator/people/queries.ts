@@ -224,6 +224,13 @@ export async function hasOwner(sql: Queryable): Promise<boolean> {
   return (await sql`select 1 from memberships where role = 'owner' limit 1`).length > 0;
 }
 
+/** Whether any organisation has a provider that signs in its members. */
+export async function hasOwnProviders(sql: Queryable): Promise<boolean> {
+  const rows =
+    await sql`select 1 from sign_in_providers where domain_proved_at is not null limit 1`;
+  return rows.length > 0;
+}
+
 type ListedMember = {
   readonly id: string;
   readonly email: string;

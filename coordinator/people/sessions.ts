@@ -278,9 +278,7 @@ export function createSessions({ sql, clock, log, accountSecrets }: Dependencies
         is_operator,
         session: id,
         proven_at,
-        ...(provider_id === null
-          ? {}
-          : { provider: within === null ? 'installation' : provider_id }),
+        ...(provider_id === null ? {} : { provider: within ?? 'installation' }),
         ...(within === null ? {} : { within }),
         from: visitor,
       };

@@ -36,6 +36,7 @@ import {
 import {
   countMembers,
   hasOwner,
+  hasOwnProviders,
   type InvitationRow,
   insertMember,
   insertUser,
@@ -307,6 +308,7 @@ export const showSignUpPolicy = handle(contract.showSignUpPolicy)(
     sign_up: door.signUp === 'open' && door.mail && (await hasOwner(sql)) ? 'open' : 'invited',
     mail: door.mail,
     passkeys: passkeyPlace(baseUrl())?.origin ?? null,
+    own_providers: await hasOwnProviders(sql),
     provider: providers.installation && new URL(providers.installation.issuer).host,
   }),
 );

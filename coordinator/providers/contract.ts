@@ -1,13 +1,14 @@
 import {
   array,
   boolean,
+  dateTime,
   maybe,
   nullable,
   object,
   optional,
   string,
 } from '../../shared/api/fields.ts';
-import { anonymousOperation, personOperation } from '../../shared/api/operation.ts';
+import { anonymousOperation, innerOperation, personOperation } from '../../shared/api/operation.ts';
 
 /** Signing in with a provider: `installation`, or the id of an organisation's. */
 
@@ -93,4 +94,79 @@ export const disconnectProvider = personOperation({
   params: { provider: string() },
   response: object('DisconnectedProviderOut', { name: string() }),
   refusals: ['provider_not_found', 'password_missing'],
+});
+
+export const findSignInProvider = anonymousOperation({
+  id: 'findSignInProvider',
+  access: 'read',
+  does: 'looks',
+  summary: "Get the provider of an address's domain",
+  body: object('FindProviderIn', { email: string() }),
+  response: object('FoundProviderOut', {
+    found: nullable(object('SignInProviderName', { key: string(), name: string() })),
+  }),
+  refusals: ['too_many_attempts'],
+});
+
+/** An organisation's own. */
+export const showSignInProvider = innerOperation({
+  id: 'showSignInProvider',
+  access: 'own',
+  does: 'looks',
+  summary: 'Get the sign-in provider of the organisation',
+  response: object('OrganisationProviderOut', {
+    answer_address: string(),
+    logout_address: string(),
+    provider: nullable(
+      object('OrganisationProvider', {
+        issuer: string(),
+        client_id: string(),
+        groups_claim: string(),
+        group_roles: string(),
+        domain: string(),
+        record_name: string(),
+        record_text: string(),
+        proved_at: nullable(dateTime()),
+      }),
+    ),
+  }),
+});
+
+export const setSignInProvider = innerOperation({
+  id: 'setSignInProvider',
+  access: 'own',
+  dangerous: true,
+  summary: 'Set the sign-in provider of the organisation',
+  body: object('OrganisationProviderIn', {
+    issuer: string(),
+    client_id: string(),
+    client_secret: maybe(string({ description: 'Not given: that of before stays.' })),
+    groups_claim: optional(string(), 'groups'),
+    group_roles: string({ description: 'Lines such as `admins = admin`; `*` is everyone.' }),
+    domain: string({ description: 'Of the e-mail addresses that it vouches for.' }),
+  }),
+  response: object('SetProviderOut', { proved: boolean() }),
+  refusals: [
+    ...(['issuer_invalid', 'domain_invalid', 'role_unknown', 'too_many_attempts'] as const),
+    ...(['provider_refused', 'provider_away'] as const),
+  ],
+});
+
+export const checkSignInDomain = innerOperation({
+  id: 'checkSignInDomain',
+  access: 'own',
+  does: 'acts',
+  summary: "Check the DNS record that proves the provider's domain",
+  response: object('CheckedSignInDomainOut', { proved: boolean(), texts: array(string()) }),
+  refusals: ['sign_in_provider_missing', 'domain_taken', 'too_many_attempts'],
+});
+
+export const removeSignInProvider = innerOperation({
+  id: 'removeSignInProvider',
+  access: 'own',
+  does: 'acts',
+  dangerous: true,
+  summary: 'Remove the sign-in provider, which ends the sessions of it',
+  response: object('RemovedSignInProviderOut', { removed: boolean() }),
+  refusals: ['sign_in_provider_missing'],
 });

@@ -7,7 +7,7 @@ import {
   ensureInstallationProvider,
   joinedOrganisation,
   type ProviderRow,
-  providerById,
+  providerOf,
   providersByIds,
 } from './queries.ts';
 
@@ -63,7 +63,7 @@ type Parts = Pick<Context, 'sql'> & {
 
 export async function findProvider(parts: Parts, key: string): Promise<Provider | undefined> {
   if (key === installationKey) return installationOf(parts);
-  const row = isId(key) ? await providerById(parts.sql, key) : undefined;
+  const row = isId(key) ? await providerOf(parts.sql, key) : undefined;
   return row && ownOf(parts, row);
 }
 
@@ -113,7 +113,7 @@ async function ownOf(
   if (domain === null || domain_proved_at === null) return undefined;
   return {
     id,
-    key: id,
+    key: organisation_id,
     name: providerName(issuer),
     client: {
       issuer,
@@ -132,4 +132,8 @@ async function ownOf(
 /** Where a provider sends the browser back; each has its own, so that none answers for another. */
 export function answerPath(key: string): string {
   return `/sign-in/provider/${key}/answer`;
+}
+
+export function logoutPath(key: string): string {
+  return `/sign-in/provider/${key}/logout`;
 }

@@ -1,4 +1,5 @@
 import { Refusal } from '../../shared/base/errors.ts';
+import { dnsName } from '../../shared/checks/dns/values.ts';
 import type { Role } from '../gate/caller.ts';
 import { emailFrom } from '../organisations/model.ts';
 import { everybody, type GroupRole, groupsFrom, roleOfGroups } from './group-roles.ts';
@@ -143,4 +144,34 @@ const freshS = 300;
 
 export function isStale({ proven_at }: Vouched, now: number): boolean {
   return proven_at !== undefined && now / 1_000 - proven_at > freshS;
+}
+
+/** The name of a proof in DNS is that of a status page's domain; its text is another. */
+export function signInProof(token: string): string {
+  return `antipode-sign-in=${token}`;
+}
+
+/** A domain of e-mail addresses, as DNS writes it. @throws Refusal `domain_invalid`. */
+export function mailDomainFrom(text: string): string {
+  const name = dnsName(text.trim().replace(/^@/, ''));
+  if (
+    name !== undefined &&
+    name.length <= 240 &&
+    /^(?:[a-z0-9-]{1,63}\.)+[a-z][a-z0-9-]+$/.test(name)
+  )
+    return name;
+  throw new Refusal('domain_invalid', {
+    domain: 'must be the domain of your e-mail addresses, such as example.com.',
+  });
+}
+
+/** @throws Refusal `issuer_invalid`. */
+export function issuerFrom(text: string): string {
+  const issuer = text.trim();
+  const url = URL.parse(issuer);
+  if (url?.protocol === 'https:' && url.username === '' && url.search === '' && url.hash === '')
+    return issuer;
+  throw new Refusal('issuer_invalid', {
+    issuer: 'must be the https:// address that your provider calls its issuer.',
+  });
 }

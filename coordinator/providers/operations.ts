@@ -28,7 +28,7 @@ import {
   type Vouched,
   vouchedFrom,
 } from './model.ts';
-import { maxLogoutAgeS, ProviderFault, type SignInSecrets } from './protocol.ts';
+import { maxLogoutAgeS, type SignInSecrets } from './protocol.ts';
 import {
   connectedOf,
   deleteIdentity,
@@ -39,6 +39,7 @@ import {
   rememberLogout,
   writeRefreshToken,
 } from './queries.ts';
+import { refusing } from './refusing.ts';
 import { endIdentity } from './removal.ts';
 
 const mostSignIns = 60;
@@ -108,23 +109,6 @@ async function secretsFrom(secrets: AccountSecrets, text: string): Promise<SignI
     of('provider verifier'),
   ]);
   return { state, nonce, verifier };
-}
-
-async function refusing<Done>({ name }: Provider, work: () => Promise<Done>): Promise<Done> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof ProviderFault)) throw error;
-    throw error.is === 'away'
-      ? new Refusal(
-          'provider_away',
-          `${name} cannot sign you in now: ${error.message}. Try again in a minute, or sign in another way.`,
-        )
-      : new Refusal(
-          'provider_refused',
-          `${name} did not sign you in: ${error.message}. Begin again.`,
-        );
-  }
 }
 
 export const finishProviderSignIn = handle(contract.finishProviderSignIn)({

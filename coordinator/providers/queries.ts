@@ -1,4 +1,6 @@
-import type { Queryable } from '../database/connect.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { isoText } from '../../shared/base/time.ts';
+import { isViolationOf, type Queryable } from '../database/connect.ts';
 import type { GroupRole } from './group-roles.ts';
 
 export type ProviderRow = {
@@ -13,19 +15,76 @@ export type ProviderRow = {
   readonly domain: string | null;
   readonly domain_token: string | null;
   readonly domain_proved_at: number | null;
-  readonly is_only: boolean;
 };
 
 function columns(sql: Queryable) {
   return sql`id, organisation_id, issuer, client_id, client_secret, groups_claim, group_roles,
-    domain, domain_token, domain_proved_at, is_only`;
+    domain, domain_token, domain_proved_at`;
 }
 
-export async function providerById(sql: Queryable, id: string): Promise<ProviderRow | undefined> {
+export async function providerOf(
+  sql: Queryable,
+  organisation: string,
+): Promise<ProviderRow | undefined> {
   const [row] = await sql<ProviderRow[]>`
     select ${columns(sql)} from sign_in_providers
-    where id = ${id} and organisation_id is not null`;
+    where organisation_id = ${organisation}`;
   return row;
+}
+
+/** Whose provider vouches for addresses of this domain. */
+export async function providerOfDomain(
+  sql: Queryable,
+  domain: string,
+): Promise<{ readonly organisation_id: string; readonly issuer: string } | undefined> {
+  const [row] = await sql<{ organisation_id: string; issuer: string }[]>`
+    select organisation_id, issuer from sign_in_providers
+    where domain = ${domain} and domain_proved_at is not null`;
+  return row;
+}
+
+type OwnProvider = Omit<ProviderRow, 'organisation_id' | 'client_secret'> & {
+  readonly organisation_id: string;
+  readonly client_secret: Buffer;
+};
+
+export async function insertOwnProvider(sql: Queryable, row: OwnProvider): Promise<void> {
+  await sql`insert into sign_in_providers (id, organisation_id, issuer, client_id, client_secret,
+      groups_claim, group_roles, domain, domain_token, domain_proved_at)
+    values (${row.id}, ${row.organisation_id}, ${row.issuer}, ${row.client_id},
+      ${row.client_secret}, ${row.groups_claim}, ${JSON.stringify(row.group_roles)}::text::jsonb,
+      ${row.domain}, ${row.domain_token}, ${isoText(row.domain_proved_at)})`;
+}
+
+export async function writeOwnProvider(sql: Queryable, row: OwnProvider): Promise<void> {
+  await sql`update sign_in_providers set client_secret = ${row.client_secret},
+      groups_claim = ${row.groups_claim},
+      group_roles = ${JSON.stringify(row.group_roles)}::text::jsonb, domain = ${row.domain},
+      domain_token = ${row.domain_token}, domain_proved_at = ${isoText(row.domain_proved_at)}
+    where organisation_id = ${row.organisation_id} and id = ${row.id}`;
+}
+
+/** With its identities and their sessions. */
+export async function deleteOwnProvider(sql: Queryable, organisation: string): Promise<void> {
+  await sql`delete from sign_in_providers where organisation_id = ${organisation}`;
+}
+
+/** @throws Refusal `domain_taken`. */
+export async function writeDomainProved(
+  sql: Queryable,
+  { id, organisation_id, domain }: Pick<ProviderRow, 'id' | 'organisation_id' | 'domain'>,
+  at: number,
+): Promise<void> {
+  try {
+    await sql`update sign_in_providers set domain_proved_at = ${new Date(at)}
+      where id = ${id} and organisation_id = ${organisation_id} and domain = ${domain}`;
+  } catch (error) {
+    if (isViolationOf(error, 'sign_in_providers_domain'))
+      throw new Refusal('domain_taken', {
+        domain: `another organisation proved that ${domain ?? 'it'} is its own.`,
+      });
+    throw error;
+  }
 }
 
 /** The id of the installation's, which stays while its issuer and client do. */

@@ -62,6 +62,8 @@ export const refusalCodes = {
   token_not_found: ['not_found', 'There is no such token.'],
   connection_not_found: ['not_found', 'There is no such connected assistant.'],
   link_invalid: ['not_found'],
+  sign_in_provider_missing: ['conflict'],
+  issuer_invalid: ['invalid'],
   provider_not_found: ['not_found', 'There is no such sign-in provider.'],
   second_step_over: ['not_found'],
   invitation_not_found: ['not_found', 'There is no such invitation, or it was used.'],

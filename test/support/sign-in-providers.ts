@@ -230,7 +230,7 @@ export const bySecret = (claims: object, secret: string | Buffer, header: object
   return `${text}.${createHmac('sha256', secret).update(text).digest('base64url')}`;
 };
 
-/** Of an organisation that proved this domain; its id. */
+/** Of an organisation that proved this domain; its key. */
 export const ownProvider = async (
   { sql, secrets }: Pick<GateBench, 'sql' | 'secrets'>,
   organisation: string,
@@ -244,5 +244,5 @@ export const ownProvider = async (
     values (${id}, ${organisation}, ${issuer}, ${client.client_id}, ${box},
       '[{"group":"people","role":"viewer"},{"group":"bosses","role":"owner"}]', ${domain}, 't',
       now())`;
-  return id;
+  return organisation;
 };

@@ -388,9 +388,7 @@ create table sign_in_providers (
   domain text,
   domain_token text,
   domain_proved_at timestamptz,
-  -- Whether members who are no owners enter the organisation in no other way.
-  is_only boolean not null default false,
-  check (organisation_id is not null or (domain is null and client_secret is null and not is_only)),
+  check (organisation_id is not null or (domain is null and client_secret is null)),
   check (domain_proved_at is null or (domain is not null and domain_token is not null)),
   unique (organisation_id),
   primary key (id),

@@ -155,6 +155,14 @@ export const organisationPage = forMembers.get('/organisation', async (request) 
             row('Audit log', 'Who changed what, and when', linkButton('/audit', 'Open audit log'))
           }
           ${
+            may(endOrganisation) &&
+            row(
+              'Sign-in provider',
+              'Members sign in at your own provider, with the role of their groups',
+              linkButton('/organisation/sign-in', 'Sign-in provider'),
+            )
+          }
+          ${
             may(beginExport) &&
             row('Export', 'All data, as one file', linkButton('/organisation/export', 'Export'))
           }

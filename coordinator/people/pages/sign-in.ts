@@ -349,6 +349,16 @@ async function signInWith({ askAsVisitor }: PublicRequest, state: FormState): Pr
           `
         }
         ${door.passkeys !== null && passkeySignIn(door.passkeys, to)}
+        ${
+          door.own_providers &&
+          html`
+            <p class="entry-foot">
+              <a href="${safeUrl(`/sign-in/provider${query({ next: to })}`)}">
+                Sign in with your organisation
+              </a>
+            </p>
+          `
+        }
         <p class="entry-foot">
           ${
             door.sign_up === 'open'

@@ -31,6 +31,7 @@ const pagesOnly: Readonly<Record<string, string>> = {
   ]),
   ...because('it is about the whole organisation, and a person proves who they are first', [
     ...['endOrganisation', 'keepOrganisation', 'updateOrganisation', 'beginExport'],
+    ...['setSignInProvider', 'checkSignInDomain', 'removeSignInProvider'],
   ]),
   ...because('it authorises itself by a link that a message carries', [
     ...['acknowledgeByLink', 'confirmChannel', 'unsubscribe', 'leaveReportMail'],
@@ -60,6 +61,7 @@ const byHand: Readonly<Record<string, readonly string[] | string>> = {
   '/confirm/passkey/options': 'a challenge, which ends by itself',
   '/profile/passkeys/new/options': 'a challenge, which ends by itself',
   '/profile/providers/:provider/connect': 'a secret of a browser, which ends by itself',
+  '/sign-in/provider': 'it looks for a provider',
   '/connect/:secret': ['connectAssistant'],
   '/sign-in/second-step': ['finishSignIn'],
   '/monitors/:monitor_id/edit': ['updateMonitor', 'setMonitorChannels', 'createTest'],

@@ -129,7 +129,7 @@ const byFresh = async (change: (fresh: TestProvider) => void) => {
   change(fresh);
   const key = await ownProvider(bench, house.organisation, fresh.issuer, 'other.example');
   return comeIn({ provider: key, at: fresh }).finally(async () => {
-    await bench.sql`delete from sign_in_providers where id = ${key}`;
+    await bench.sql`delete from sign_in_providers where organisation_id = ${key}`;
     await fresh.close();
   });
 };

@@ -37,6 +37,12 @@ export const ofTheAccount: Readonly<Record<string, string>> = {
   'POST /organisation/edit': managers,
   'GET /organisation/export': managers,
   'POST /organisation/export': managers,
+  'GET /organisation/sign-in': owners,
+  'POST /organisation/sign-in': owners,
+  // None has one.
+  'POST /organisation/sign-in/check': 'in 403 409 403 403 403 409',
+  'GET /organisation/sign-in/remove': owners,
+  'POST /organisation/sign-in/remove': 'in 403 409 403 403 403 409',
   'GET /organisation/delete': owners,
   // Without its name typed it stays.
   'POST /organisation/delete': owners,

@@ -194,6 +194,8 @@ const expected: Readonly<Record<string, string>> = {
   'POST /enter/:secret': unknown,
   'GET /confirm': persons,
   'POST /confirm': persons,
+  'GET /sign-in/provider': everybody,
+  'POST /sign-in/provider': everybody,
   'GET /sign-in/provider/:provider': unknown,
   'GET /sign-in/provider/:provider/answer': unknown,
   'POST /sign-in/provider/:provider/logout': unknown,

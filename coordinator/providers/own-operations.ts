@@ -1,0 +1,160 @@
+import { randomBytes } from 'node:crypto';
+import { newId } from '../../shared/base/crypto.ts';
+import { Refusal } from '../../shared/base/errors.ts';
+import { hostOf, hourly } from '../gate/attempts.ts';
+import { handle } from '../gate/bind.ts';
+import { providerSecretOf } from '../secrets/at-rest.ts';
+import { proofRecordName } from '../status-pages/model.ts';
+import * as contract from './contract.ts';
+import { groupRolesFrom, groupRolesText } from './group-roles.ts';
+import { answerPath, logoutPath, providerName } from './lookup.ts';
+import { domainOf, issuerFrom, mailDomainFrom, signInProof } from './model.ts';
+import {
+  deleteOwnProvider,
+  insertOwnProvider,
+  providerOf,
+  providerOfDomain,
+  writeDomainProved,
+  writeOwnProvider,
+} from './queries.ts';
+import { refusing } from './refusing.ts';
+
+export const findSignInProvider = handle(contract.findSignInProvider)({
+  before: ({ visitor, with: { attempts } }) =>
+    attempts.count([{ what: `provider searches from ${hostOf(visitor.address)}`, most: 60 }]),
+  act: async ({ sql }, { email }) => {
+    const row = await providerOfDomain(sql, domainOf(email.trim()));
+    return {
+      found: row ? { key: row.organisation_id, name: providerName(row.issuer) } : null,
+    };
+  },
+});
+
+export const showSignInProvider = handle(contract.showSignInProvider)(
+  async ({ sql, organisation: { id }, with: { baseUrl } }) => {
+    const row = await providerOf(sql, id);
+    const { domain = null, domain_token = null } = row ?? {};
+    return {
+      answer_address: `${baseUrl()}${answerPath(id)}`,
+      logout_address: `${baseUrl()}${logoutPath(id)}`,
+      provider:
+        row === undefined || domain === null || domain_token === null
+          ? null
+          : {
+              issuer: row.issuer,
+              client_id: row.client_id,
+              groups_claim: row.groups_claim,
+              group_roles: groupRolesText(row.group_roles),
+              domain,
+              record_name: proofRecordName(domain),
+              record_text: signInProof(domain_token),
+              proved_at: row.domain_proved_at,
+            },
+    };
+  },
+);
+
+export const setSignInProvider = handle(contract.setSignInProvider)({
+  /** The provider is asked for its description, so that a wrong address is found at once. */
+  before: async ({ organisation, with: { attempts, baseUrl, providers } }, input) => {
+    const next = {
+      issuer: issuerFrom(input.issuer),
+      client_id: input.client_id.trim(),
+      groups_claim: input.groups_claim.trim() || 'groups',
+      group_roles: groupRolesFrom(input.group_roles),
+      domain: mailDomainFrom(input.domain),
+    };
+    await attempts.count([hourly(`provider settings of ${organisation.id}`, 60)]);
+    await refusing({ name: providerName(next.issuer) }, () =>
+      providers.protocol.begin(
+        { ...next, client_secret: '-', isOperators: false },
+        {
+          ...{ state: '-', nonce: '-', verifier: '-', again: false },
+          redirectUri: `${baseUrl()}${answerPath(organisation.id)}`,
+        },
+      ),
+    );
+    return next;
+  },
+  /** Another client is another provider: nobody is who they were at the one before. */
+  act: async ({ sql, organisation, note, with: { secrets } }, { client_secret }, next) => {
+    const row = await providerOf(sql, organisation.id);
+    const isSame = row?.issuer === next.issuer && row.client_id === next.client_id;
+    const given = client_secret?.trim() || undefined;
+    if (given === undefined && !isSame)
+      throw new Refusal('issuer_invalid', {
+        client_secret: 'is needed; the provider gave it with the client id.',
+      });
+    const id = isSame ? row.id : newId();
+    const secret =
+      given ??
+      (row?.client_secret ? await secrets.open(sql, row.client_secret, providerSecretOf(id)) : '');
+    const isProved = isSame && row.domain === next.domain;
+    const made = {
+      id,
+      organisation_id: organisation.id,
+      ...next,
+      client_secret: await secrets.seal(sql, secret, providerSecretOf(id)),
+      domain_token: isProved ? row.domain_token : randomBytes(16).toString('hex'),
+      domain_proved_at: isProved ? row.domain_proved_at : null,
+    };
+    if (isSame) await writeOwnProvider(sql, made);
+    else {
+      await deleteOwnProvider(sql, organisation.id);
+      await insertOwnProvider(sql, made);
+    }
+    const toldOf = ({
+      issuer,
+      client_id,
+      groups_claim,
+      domain,
+      group_roles,
+    }: Omit<typeof made, 'domain'> & { readonly domain: string | null }) => ({
+      ...{ issuer, client_id, groups_claim, domain },
+      group_roles: groupRolesText(group_roles),
+    });
+    note({
+      ...(row === undefined
+        ? {}
+        : {
+            before: toldOf({
+              ...made,
+              ...row,
+              organisation_id: organisation.id,
+              client_secret: made.client_secret,
+            }),
+          }),
+      after: toldOf(made),
+    });
+    return { proved: made.domain_proved_at !== null };
+  },
+});
+
+export const checkSignInDomain = handle(contract.checkSignInDomain)({
+  before: async ({ pool, organisation, with: { attempts, textRecords } }) => {
+    await attempts.count([hourly(`provider domains of ${organisation.id}`, 60)]);
+    const row = await providerOf(pool, organisation.id);
+    if (!row?.domain || row.domain_token === null) throw missing();
+    return { row, texts: await textRecords(proofRecordName(row.domain)) };
+  },
+  act: async ({ sql, now, note }, _input, { row, texts }) => {
+    const proved = texts.includes(signInProof(row.domain_token ?? ''));
+    if (proved) await writeDomainProved(sql, row, now);
+    note({ after: { domain: row.domain, proved } });
+    return { proved, texts: [...texts] };
+  },
+});
+
+function missing(): Refusal {
+  return new Refusal('sign_in_provider_missing', 'The organisation has no sign-in provider.');
+}
+
+export const removeSignInProvider = handle(contract.removeSignInProvider)(
+  async ({ sql, organisation, note }) => {
+    const row = await providerOf(sql, organisation.id);
+    if (!row) throw missing();
+    await deleteOwnProvider(sql, organisation.id);
+    note({ before: { issuer: row.issuer, domain: row.domain } });
+    return { removed: true };
+  },
+);
