@@ -18,8 +18,12 @@ export type Backlog = {
 };
 
 const maxBacklogMs = 30_000;
-/** A result that arrives this long after its end was kept: normally it takes two seconds. */
-export const keptAfter = 4_000;
+/**
+ * Presence comes every 5 s, and a result two seconds after its end; both take longer where everybody
+ * is busy. A probe that is silent for longer than this may be cut off from us, and what arrives
+ * later than this after its end was kept.
+ */
+export const longestOnTheWay = 6_500;
 
 export function beginBacklog(now: number, since = now, limit = maxBacklogMs): Backlog {
   return {
@@ -62,11 +66,8 @@ export function updateBacklog(
   return awaited || arriving ? backlog : { ...backlog, until: Math.min(until, now + settling) };
 }
 
-/** Presence comes every 5 s: a probe that is silent for longer may be cut off from us. */
-const pingMissedAfter = 6_500;
-
 function isSilent(presences: readonly Pick<LatestPresence, 'heard_at'>[], now: number): boolean {
-  return presences.every(({ heard_at }) => now - heard_at > pingMissedAfter);
+  return presences.every(({ heard_at }) => now - heard_at > longestOnTheWay);
 }
 
 /**
@@ -78,7 +79,7 @@ export function behind(presences: readonly LatestPresence[], since: number, now:
     .filter(
       (presence) =>
         presence.heard_at < since ||
-        now - presence.heard_at > pingMissedAfter ||
+        now - presence.heard_at > longestOnTheWay ||
         !presence.handed_over,
     )
     .map(({ probe }) => probe);

@@ -1,6 +1,6 @@
 import { seqAt, startAt, tookAt, versionAt } from '../../shared/bus/batch.ts';
 import type { Delivered } from '../../shared/bus/nats.ts';
-import { keptAfter, type Late } from '../core/backlog.ts';
+import { type Late, longestOnTheWay } from '../core/backlog.ts';
 import type { RefusedReason } from '../health/refusals.ts';
 import { type Accepted, judge } from '../probes/directory.ts';
 import type { PartitionDependencies } from './dependencies.ts';
@@ -48,7 +48,7 @@ export function lateResults(
       if (seqAt(batch, place) > committed)
         oldest = Math.max(oldest, now - (startAt(batch, place) + tookAt(batch, place)));
     const waitedForUs = Math.max(0, now - delivered.storedAt);
-    return oldest - waitedForUs > keptAfter ? [{ probe: probe.id, oldest }] : [];
+    return oldest - waitedForUs > longestOnTheWay ? [{ probe: probe.id, oldest }] : [];
   });
   if (late.length === 0) return undefined;
   const ageMs = Math.max(...late.map(({ oldest }) => oldest));

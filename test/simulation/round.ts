@@ -1,8 +1,8 @@
 import {
   beginBacklog,
   byStart,
-  keptAfter,
   type LatestPresence,
+  longestOnTheWay,
   mustWait,
   updateBacklog,
 } from '../../coordinator/core/backlog.ts';
@@ -72,7 +72,7 @@ export const createHolding = (parts: {
         const committed = database.watermarks.get(markOf(batch)) ?? 0;
         const fresh = batch.entries.filter(({ result }) => result.seq > committed);
         const oldest = Math.min(landedAt, ...fresh.map(({ result }) => result.at + result.took_ms));
-        return landedAt - oldest > keptAfter
+        return landedAt - oldest > longestOnTheWay
           ? [{ probe: story.probes[batch.probe]?.id ?? '', oldest }]
           : [];
       });
