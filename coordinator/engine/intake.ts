@@ -36,7 +36,9 @@ export async function verify(
  * Results that only waited for us on the bus were delivered in time.
  */
 export function lateResults(
-  batches: readonly Accepted[],
+  batches: readonly (Pick<Accepted, 'probe' | 'batch'> & {
+    readonly delivered: Pick<Delivered, 'storedAt'>;
+  })[],
   watermarks: PartitionState['watermarks'],
   now: number,
 ): Late | undefined {
