@@ -183,7 +183,7 @@ function proof(
             : texts.slice(0, 5).join(', '),
         )
       }
-      <form method="post" action="${path}/check">
+      <form method="post" action="/organisation/sign-in/check">
         <button class="button">${icon('again')}Check record</button>
       </form>
     </section>
