@@ -397,7 +397,7 @@ function withoutNow(value: unknown): unknown {
     Object.entries(value)
       .filter(
         ([name]) =>
-          !['paused_seconds', 'read_at'].includes(name) &&
+          !['paused_seconds', 'read_at', 'last_used_at'].includes(name) &&
           !(isOpen && ['from', 'to'].includes(name)),
       )
       .map(([name, each]) => [name, withoutNow(each)]),
