@@ -8,8 +8,9 @@ import { notFound, orNotFound } from '../gate/context.ts';
 import { beforeAll, pageOf } from '../gate/cursors.ts';
 import { enforceLimit } from '../gate/plans.ts';
 import { tagsFrom } from '../monitors/model.ts';
+import { monitorHistories } from '../monitors/status-queries.ts';
 import { selectedNames } from '../reports/queries.ts';
-import { burnAt, courseOf, spanOf, targetFrom } from './model.ts';
+import { burnAt, courseOf, earliestOf, spanOf, targetFrom } from './model.ts';
 import {
   countObjectives,
   insertObjective,
@@ -112,11 +113,16 @@ async function answered(context: Reading, id: string) {
   return objectiveJson(row, await readLedgerOf(context, [row]));
 }
 
-function readLedgerOf(
+async function readLedgerOf(
   { sql, organisation, now, with: { results } }: Reading,
   rows: readonly ObjectiveRow[],
 ): Promise<LedgerRead> {
-  return readLedger(sql, results, { id: organisation.id, zone: organisation.time_zone, now }, rows);
+  const zone = organisation.time_zone;
+  const others = rows.filter(({ latency_ms }) => latency_ms === null);
+  const monitors = [...new Set(others.flatMap((row) => row.monitors))];
+  const window = { from: earliestOf(zone, now), to: now };
+  const histories = await monitorHistories(sql, results, organisation.id, monitors, window);
+  return readLedger(sql, results, { zone, now }, rows, histories);
 }
 
 function leftOf({ latency_ms }: ObjectiveRow, left: number | null) {

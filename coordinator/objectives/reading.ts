@@ -1,5 +1,5 @@
 import type { Queryable } from '../database/connect.ts';
-import { monitorHistories } from '../monitors/status-queries.ts';
+import type { MonitorHistory } from '../monitors/status.ts';
 import type { Results } from '../results/reading.ts';
 import { budgetOf, createLedger, earliestOf, type Ledger, spanOf } from './model.ts';
 import type { ObjectiveRow } from './queries.ts';
@@ -13,25 +13,16 @@ export type LedgerRead = {
   readonly now: number;
 };
 
+/** `histories`: of all monitors of objectives of uptime, from the earliest that counts. */
 export async function readLedger(
   sql: Queryable,
   results: Results,
-  {
-    id: organisation,
-    zone,
-    now,
-  }: { readonly id: string; readonly zone: string; readonly now: number },
+  { zone, now }: { readonly zone: string; readonly now: number },
   rows: readonly ObjectiveRow[],
+  histories: readonly MonitorHistory[],
 ): Promise<LedgerRead> {
   const timed = rows.filter(({ latency_ms }) => latency_ms !== null);
-  const others = rows.filter(({ latency_ms }) => latency_ms === null);
-  const monitors = [...new Set(others.flatMap((row) => row.monitors))];
-  const from = earliestOf(zone, now);
-  const times = await readTimes(sql, results, timed, { from, to: now });
-  const histories = await monitorHistories(sql, results, organisation, monitors, {
-    from,
-    to: now,
-  });
+  const times = await readTimes(sql, results, timed, { from: earliestOf(zone, now), to: now });
   const paused = histories.flatMap(({ id, paused_at }) => (paused_at === null ? [] : [id]));
   const ledgerOf = ledgersOf(createLedger(histories), times);
   return { ledgerOf, paused: new Set(paused), zone, now };

@@ -307,7 +307,7 @@ type Ids = Pick<AccountSecrets, 'fingerprint'>;
 
 /**
  * Undefined: it does not exist, or is not enabled. Two round trips, however many monitors it has;
- * with objectives a third and a fourth.
+ * with objectives of response times more.
  */
 export async function readPage(
   sql: Sql,
@@ -363,7 +363,7 @@ export async function readPublished(
       }),
       publishedObjectives(sql, organisation, monitors),
     ]);
-  const ledger = await readLedger(sql, results, { id: organisation, zone, now }, promised);
+  const ledger = await readLedger(sql, results, { zone, now }, promised, histories);
   const slow = new Map(
     warnings.flatMap(({ monitor, code, since }) => (code === 'slow' ? [[monitor, since]] : [])),
   );
