@@ -3,7 +3,7 @@ import { ask, type Draft, keepEvidence, progress, progressLightly, put } from '.
 import { begun, close, confirm, count, isOfSide, notes, open, raise } from './incident.ts';
 import { failureAt } from './observations.ts';
 import { areApart, countApart, vantageOf } from './places.ts';
-import { askAgain, askFirst, askRecovery, samplingStep } from './rechecks.ts';
+import { askAgain, askFirst, askRecovery, isOneOfSeveral, samplingStep } from './rechecks.ts';
 import type { Incident, ObservingProbe, ProbeView, SeenResult } from './types.ts';
 import {
   deciding,
@@ -119,10 +119,18 @@ function placesBut(
   return sideReach(draft.reach, from).able.filter((place) => !left.includes(place));
 }
 
-/** Asks those who fail once more: by then their probes know how their other targets fare. */
-function doubt(draft: Draft, incident: Incident, { from, handed_over }: SeenResult): Incident {
-  if (!handed_over) ask(draft, placesOf(draft, tallyOf(draft, from).failing), 'again');
+function doubt(draft: Draft, incident: Incident, result: SeenResult): Incident {
+  askWhetherWell(draft, incident, result);
   return progress(draft, incident, { doubted: 'now' });
+}
+
+/**
+ * Asks those who fail once more: by then their probes know how their other targets fare. A third
+ * place that fails makes that needless, so the answers that may still come are waited for.
+ */
+function askWhetherWell(draft: Draft, incident: Incident, result: SeenResult): void {
+  if (result.handed_over || isOneOfSeveral(draft, incident, result)) return;
+  ask(draft, placesOf(draft, tallyOf(draft, result.from).failing), 'again');
 }
 
 type Pair = { readonly second: ProbeView; readonly partner: ProbeView };
@@ -241,7 +249,8 @@ export function failWhileVerifying(draft: Draft, incident: Incident, result: See
   const judged = sideReach(draft.reach, result.from).lone
     ? confirmAlone(draft, seen, result)
     : confirmIfSeenByTwo(draft, seen, result);
-  if (judged.confirmed_at === null) askAgain(draft, judged, result.from, result);
+  if (judged.confirmed_at === null && !isOneOfSeveral(draft, judged, result))
+    askAgain(draft, judged, result.from, result);
 }
 
 /**
@@ -298,6 +307,9 @@ export function passWhileVerifying(draft: Draft, incident: Incident, result: See
       ...(seen.progress.doubted === 'now' && isAlone ? { doubted: 'before' as const } : {}),
       ...(!seen.progress.refuted && result.at > incident.started_at ? { refuted: true } : {}),
     };
+    const { doubted, matrix } = seen.progress;
+    if (doubted === 'now' && !isAlone && matrix !== null && result.look === matrix.look)
+      askWhetherWell(draft, seen, result);
     if (Object.keys(step).length > 0) progress(draft, seen, step);
     return;
   }

@@ -99,6 +99,23 @@ function leftAlone({ interval_ms }: Watched, cause: Cause | null): number {
   return isLimited ? Math.min(interval_ms, leftAloneAtMost) : 0;
 }
 
+/**
+ * Whether this answers the first recheck and others may still answer it. They decide; where
+ * everything fails and answers are slow, more questions would make them slower.
+ */
+export function isOneOfSeveral(
+  { reach }: Draft,
+  incident: Incident,
+  { look }: SeenResult,
+): boolean {
+  const { matrix } = incident.progress;
+  return (
+    matrix !== null &&
+    look === matrix.look &&
+    matrix.waiting.some((place) => deciding(reach).includes(place))
+  );
+}
+
 /** Answers take a moment: within it the same recheck is not requested again. */
 const patience = 1_000;
 

@@ -210,9 +210,10 @@ describe('rule 46: two places fail and the others pass', () => {
       ? others.toSorted((a, b) => Number(failing.includes(b)) - Number(failing.includes(a)))
       : others;
     told.fail(first, 10, said);
+    const look = told.effects('look').at(-1)?.look ?? null;
     for (const [nth, place] of answers.entries())
-      if (failing.includes(place)) told.fail(place, 10.1 + nth / 20, said);
-      else told.pass(place, 10.1 + nth / 20);
+      if (failing.includes(place)) told.fail(place, 10.1 + nth / 20, { ...said, look });
+      else told.pass(place, 10.1 + nth / 20, { look });
     return told;
   };
 
@@ -252,13 +253,29 @@ describe('rule 46: two places fail and the others pass', () => {
     },
   );
 
-  test('those who fail are asked once more, and confirm once they are shown to be well', () => {
-    const told = asked(three, ['Asia', 'Europe'], sick, false);
-    expect(told.effects('look').at(-1)).toMatchObject({ why: 'again', places: ['Asia', 'Europe'] });
-    told.fail('Asia', 10.6, well);
-    expect(confirmed(told)).toEqual([]);
-    told.fail('Europe', 10.7, well);
-    expect(confirmed(told)).toMatchObject([{ started_at: at(10), confirmed_at: at(10.7) }]);
+  test.each([{ isLate: false }, { isLate: true }])(
+    'those who fail are asked once more, and confirm once they are shown to be well, late: $isLate',
+    ({ isLate }) => {
+      const told = asked(three, ['Asia', 'Europe'], sick, isLate);
+      expect(told.effects('look').at(-1)).toMatchObject({
+        why: 'again',
+        places: ['Asia', 'Europe'],
+      });
+      told.fail('Asia', 10.6, well);
+      expect(confirmed(told)).toEqual([]);
+      told.fail('Europe', 10.7, well);
+      expect(confirmed(told)).toMatchObject([{ started_at: at(10), confirmed_at: at(10.7) }]);
+    },
+  );
+
+  test('what all see costs one question, however slowly they answer', () => {
+    const told = story(three, { interval_ms: 60_000 });
+    told.fail('Asia', 10, sick);
+    const look = told.effects('look')[0]?.look ?? null;
+    told.fail('Europe', 11, { ...sick, look, arrives: 16 });
+    told.fail('Africa', 11, { ...sick, look, arrives: 18 });
+    expect(confirmed(told)).toHaveLength(1);
+    expect(told.effects('look')).toMatchObject([{ why: 'first', places: ['Africa', 'Europe'] }]);
   });
 
   test('a third that fails confirms', () => {
