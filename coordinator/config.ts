@@ -182,6 +182,11 @@ const variables = z.object({
   OIDC_GROUPS_CLAIM: z.string().min(1).default('groups'),
   /** The organisation in which they get these roles; by default the first one. */
   OIDC_ORGANISATION: z.uuid().optional(),
+  /** Whether whoever owns no organisation signs in by it alone. */
+  OIDC_ONLY: z
+    .enum(['true', 'false'])
+    .default('false')
+    .transform((word) => word === 'true'),
   /** Who is told of vulnerabilities: an https:// or mailto: address, for `security.txt`. */
   SECURITY_CONTACT: z
     .string()
@@ -361,5 +366,6 @@ export function installationProviderOf(config: Config): InstallationProvider | n
         groups_claim: config.OIDC_GROUPS_CLAIM,
         group_roles: config.OIDC_ROLES,
         organisation: config.OIDC_ORGANISATION ?? null,
+        only_way: config.OIDC_ONLY,
       };
 }

@@ -5,7 +5,7 @@ import { mayManage, mayWrite, roleFrom, scopeFrom } from '../gate/caller.ts';
 import { type InOrganisation, orNotFound } from '../gate/context.ts';
 import { afterAll, pageOf } from '../gate/cursors.ts';
 import { refuseWhileEnding } from '../gate/roles.ts';
-import { reachedBy } from '../people/queries.ts';
+import { openedBy } from '../people/sessions.ts';
 import * as contract from './contract.ts';
 import {
   connectionPage,
@@ -22,10 +22,7 @@ export const connectAssistant = handle(contract.connectAssistant)(
   async ({ sql, person, now, note }, input) => {
     const { organisation_id: organisation, client_id, client, redirect_host } = input;
     const scope = scopeFrom(input.scope);
-    const own = orNotFound(
-      (await reachedBy(sql, person)).find(({ id }) => id === organisation),
-      'organisation_not_found',
-    );
+    const own = orNotFound(await openedBy(sql, person, organisation), 'organisation_not_found');
     refuseWhileEnding(own, contract.connectAssistant);
     if (scope === 'read_write' && !mayWrite(roleFrom(own.role)))
       throw new Refusal(

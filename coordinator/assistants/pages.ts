@@ -233,7 +233,7 @@ export const connectPage = forPersons.get('/connect/:secret', async (request) =>
   const { askOwn, path, cookies, signedIn, with: instruments } = request;
   const asked = await instruments.consents.asked({ id: path.secret ?? '', cookies });
   if (!asked) return over();
-  const { items } = await askOwn(listOwnOrganisations);
+  const items = await opened(askOwn);
   if (items.length === 0) return nowhere();
   const organisation_id = signedIn.caller?.organisation.id ?? '';
   return (
@@ -277,6 +277,10 @@ function nowhere(): ShownPage {
 }
 
 type Own = OutputOf<typeof listOwnOrganisations>['items'][number];
+
+async function opened(askOwn: PersonsRequest['askOwn']): Promise<readonly Own[]> {
+  return (await askOwn(listOwnOrganisations)).items.filter(({ wants }) => wants === null);
+}
 
 function consentPage(
   request: PersonsRequest,
@@ -425,8 +429,7 @@ async function connected(request: PersonsRequest, asked: AskedConsent): Promise<
     'organisation_id',
     'scope',
   ]);
-  if ('refused' in tried)
-    return consentPage(request, asked, (await askOwn(listOwnOrganisations)).items, tried.refused);
+  if ('refused' in tried) return consentPage(request, asked, await opened(askOwn), tried.refused);
   const to = await instruments.consents.allow(of, {
     connection: tried.done.id,
     user: signedIn.person.user,

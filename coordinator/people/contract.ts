@@ -240,6 +240,8 @@ export const listOwnOrganisations = personOperation({
         name: string(),
         role: string(),
         ends_at: nullable(dateTime()),
+        /** The provider to sign in with before it opens; null: it is open. */
+        wants: nullable(string()),
       }),
     ),
     may_found: boolean({ description: 'Whether you may create another.' }),

@@ -3,20 +3,20 @@ import { Refusal } from '../../shared/base/errors.ts';
 import { nameFrom } from '../../shared/base/names.ts';
 import { postMail } from '../account-mail/queries.ts';
 import { handle } from '../gate/bind.ts';
-import { notFound } from '../gate/context.ts';
+import { notFound, orNotFound } from '../gate/context.ts';
 import { deadLink } from '../gate/roles.ts';
 import { timeZoneFrom } from '../maintenance/zones.ts';
 import { insertFirstChannel } from '../notifications/queries.ts';
 import { emailFrom, passwordFrom, planOfAnother } from '../organisations/model.ts';
 import { insertOrganisation } from '../organisations/queries.ts';
 import * as contract from './contract.ts';
+import { join, organisationEnding } from './joining.ts';
 import { deleteOneTime, insertOneTime, wantedEmail } from './one-time.ts';
 import {
   hasOwnProviders,
   insertMember,
   invitationBy,
   ownedPlans,
-  reachedBy,
   writeEmail,
   writeName,
 } from './queries.ts';
@@ -28,10 +28,12 @@ import {
   deviceOf,
   isOver,
   linkLifetimes,
+  openedBy,
+  organisationsOf,
   sessionsOf,
   writeActiveOrganisation,
 } from './sessions.ts';
-import { join, organisationEnding, replacePassword } from './sign-up.ts';
+import { replacePassword } from './sign-up.ts';
 
 /**
  * The signed-in user joins, whatever address the invitation was sent to: the inviter gave it to
@@ -97,14 +99,11 @@ export const createOwnOrganisation = handle(contract.createOwnOrganisation)(
 export const listOwnOrganisations = handle(contract.listOwnOrganisations)(async (context) => {
   const { sql, person } = context;
   const [memberships, owned] = await Promise.all([
-    reachedBy(sql, person),
+    organisationsOf(sql, person),
     ownedPlans(sql, person.user),
   ]);
   return {
-    items: memberships.map(({ ends_at, ...own }) => ({
-      ...own,
-      ends_at,
-    })),
+    items: memberships,
     may_found:
       person.within === undefined &&
       !(
@@ -116,8 +115,7 @@ export const listOwnOrganisations = handle(contract.listOwnOrganisations)(async 
 
 export const switchOrganisation = handle(contract.switchOrganisation)(
   async ({ sql, person }, { organisation_id }) => {
-    const own = await reachedBy(sql, person);
-    if (!own.some(({ id }) => id === organisation_id)) throw notFound('organisation_not_found');
+    orNotFound(await openedBy(sql, person, organisation_id), 'organisation_not_found');
     await writeActiveOrganisation(sql, person.session, organisation_id);
     return { id: organisation_id };
   },

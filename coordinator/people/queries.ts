@@ -3,7 +3,7 @@ import { storable } from '../../shared/base/names.ts';
 import { isoText } from '../../shared/base/time.ts';
 import { isViolationOf, type Queryable } from '../database/connect.ts';
 import { countOf } from '../database/sql.ts';
-import type { Person, Role } from '../gate/caller.ts';
+import type { Role } from '../gate/caller.ts';
 import { orNotFound } from '../gate/context.ts';
 import type { PlanName } from '../gate/plans.ts';
 import { deleteOneTime } from './one-time.ts';
@@ -91,6 +91,18 @@ export async function invitationById(
   const [row] = await sql<
     InvitationRow[]
   >`${invitations(sql)} where i.id = ${id} and i.expires_at > ${new Date(now)}`;
+  return row;
+}
+
+export async function invitationTo(
+  sql: Queryable,
+  organisation: string,
+  email: string,
+  now: number,
+): Promise<InvitationRow | undefined> {
+  const [row] = await sql<InvitationRow[]>`${invitations(sql)}
+    where i.organisation_id = ${organisation} and lower(i.email) = lower(${email})
+      and i.expires_at > ${new Date(now)}`;
   return row;
 }
 
@@ -248,7 +260,7 @@ export function membersOf(sql: Queryable, organisation: string): Promise<ListedM
     order by array_position(array['owner', 'admin', 'member', 'viewer'], m.role), lower(u.email)`;
 }
 
-type OwnMembership = {
+export type OwnMembership = {
   readonly id: string;
   readonly name: string;
   readonly role: Role;
@@ -263,12 +275,6 @@ export function membershipsOf(sql: Queryable, user: string): Promise<OwnMembersh
   >`select o.id, o.name, m.role, (extract(epoch from o.ends_at) * 1000)::float8 as ends_at
   from memberships m join organisations o on o.id = m.organisation_id
     where m.user_id = ${user} order by o.key`;
-}
-
-/** Those that a session reaches. */
-export async function reachedBy(sql: Queryable, person: Person): Promise<OwnMembership[]> {
-  const all = await membershipsOf(sql, person.user);
-  return person.within === undefined ? all : all.filter(({ id }) => id === person.within);
 }
 
 /** The plans of the organisations that a user owns, oldest first. */

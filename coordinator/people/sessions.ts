@@ -8,6 +8,7 @@ import { createLastUses } from '../gate/lookups.ts';
 import type { PlanName } from '../gate/plans.ts';
 import type { AccountSecrets } from '../secrets/account-secrets.ts';
 import { sessionCookieOf } from '../web/cookies.ts';
+import type { OwnMembership } from './queries.ts';
 
 /** How long users stay signed in, and for how long a proof of identity counts. */
 
@@ -91,14 +92,56 @@ async function sessionHolder(
       (select json_build_object('id', o.id, 'name', o.name, 'plan', o.plan, 'time_zone',
         o.time_zone, 'ends_at', (extract(epoch from o.ends_at) * 1000)::float8, 'role', m.role)
         from memberships m join organisations o on o.id = m.organisation_id
-        where m.user_id = s.user_id
-          and (p.organisation_id is null or p.organisation_id = m.organisation_id)
+        where m.user_id = s.user_id and ${isVouched(sql)} and ${wanted(sql)} is null
         order by m.organisation_id = s.organisation_id desc nulls last, o.key limit 1) as member
     from sessions s join users u on u.id = s.user_id
     left join identities i on i.id = s.identity_id
     left join sign_in_providers p on p.id = i.provider_id
     where s.fingerprint = ${fingerprint}`;
   return row;
+}
+
+/** Whether the provider `p` of a session, if any, speaks for membership `m`. */
+function isVouched(sql: Queryable) {
+  return sql`(p.organisation_id is null or p.organisation_id = m.organisation_id)`;
+}
+
+/**
+ * The provider that alone opens membership `m`, as in addresses; null: a session of provider `p`
+ * does, or needs none. Owners always keep another way in.
+ */
+function wanted(sql: Queryable) {
+  return sql`(select coalesce(w.organisation_id::text, 'installation') from sign_in_providers w
+    where w.only_way and (w.organisation_id = m.organisation_id or w.organisation_id is null)
+      and m.role <> 'owner' and p.only_way is not true
+    order by w.organisation_id nulls last limit 1)`;
+}
+
+type OwnOrganisation = OwnMembership & { readonly wants: string | null };
+
+/** The user's organisations, oldest first, and what those want that the session does not open. */
+export function organisationsOf(
+  sql: Queryable,
+  { user, session }: Person,
+): Promise<OwnOrganisation[]> {
+  return sql<OwnOrganisation[]>`
+    select o.id, o.name, m.role, (extract(epoch from o.ends_at) * 1000)::float8 as ends_at,
+      ${wanted(sql)} as wants
+    from memberships m join organisations o on o.id = m.organisation_id
+    left join sessions s on s.id = ${session}
+    left join identities i on i.id = s.identity_id
+    left join sign_in_providers p on p.id = i.provider_id
+    where m.user_id = ${user} and ${isVouched(sql)} order by o.key`;
+}
+
+/** The one with this id, if the session opens it. */
+export async function openedBy(
+  sql: Queryable,
+  person: Person,
+  organisation: string,
+): Promise<OwnMembership | undefined> {
+  const own = await organisationsOf(sql, person);
+  return own.find(({ id, wants }) => id === organisation && wants === null);
 }
 
 type NewSession = {

@@ -7,8 +7,6 @@ import { deleteConnectionsOf } from '../assistants/queries.ts';
 import { failuresOf, hostOf } from '../gate/attempts.ts';
 import { handle } from '../gate/bind.ts';
 import type { Context } from '../gate/context.ts';
-import { enforceLimit } from '../gate/plans.ts';
-import { lockOrganisation } from '../gate/records.ts';
 import { deadLink } from '../gate/roles.ts';
 import { timeZoneFrom } from '../maintenance/zones.ts';
 import { insertFirstChannel } from '../notifications/queries.ts';
@@ -16,6 +14,7 @@ import { emailFrom, passwordFrom } from '../organisations/model.ts';
 import { insertOrganisation } from '../organisations/queries.ts';
 import { deleteAllTokensOf } from '../tokens/queries.ts';
 import * as contract from './contract.ts';
+import { join, organisationEnding } from './joining.ts';
 import {
   deleteOneTime,
   deleteSignUps,
@@ -34,54 +33,19 @@ import {
   takeAnswer,
 } from './passkeys.ts';
 import {
-  countMembers,
   hasOwner,
   hasOwnProviders,
-  type InvitationRow,
   insertMember,
   insertUser,
   invitationBy,
   invitationById,
   markVerified,
-  membershipsOf,
-  useInvitation,
   writeEmail,
   writePassword,
 } from './queries.ts';
 import { hashPassword, verifyPassword } from './secrets.ts';
 import { beginSession, deleteSessions, deviceOf, linkLifetimes } from './sessions.ts';
 import { signInAs } from './sign-in.ts';
-
-type Joined = 'joined' | 'member already' | 'ending' | 'gone';
-
-/**
- * Makes a user a member by an invitation, which is then used up. The plan is checked under the
- * organisation's lock, as for every member. `gone`: someone else was faster, or the organisation
- * ended; `ending`: it awaits deletion, and the invitation stays.
- */
-export async function join(
-  { sql }: Context,
-  user: string,
-  invitation: InvitationRow,
-): Promise<Joined> {
-  const organisation = await lockOrganisation(sql, invitation.organisation_id);
-  if (!organisation) return 'gone';
-  if (organisation.ends_at !== null) return 'ending';
-  if ((await membershipsOf(sql, user)).some(({ id }) => id === organisation.id))
-    return 'member already';
-  if (!(await useInvitation(sql, organisation.id, invitation.id))) return 'gone';
-  enforceLimit('members', organisation.plan, await countMembers(sql, organisation.id));
-  await insertMember(sql, organisation.id, user, invitation.role);
-  return 'joined';
-}
-
-/** The refusal for a user who wants to join it. */
-export function organisationEnding({ organisation }: InvitationRow): Refusal {
-  return new Refusal(
-    'organisation_ending',
-    `${organisation} is going to be deleted, so nobody can join it. If its owners keep it, this link is good again.`,
-  );
-}
 
 /** Credentials that work without the password, and end only where the user says so. */
 export type AlsoEnded = {

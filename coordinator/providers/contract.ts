@@ -127,6 +127,7 @@ export const showSignInProvider = innerOperation({
         record_name: string(),
         record_text: string(),
         proved_at: nullable(dateTime()),
+        only_way: boolean(),
       }),
     ),
   }),
@@ -144,6 +145,10 @@ export const setSignInProvider = innerOperation({
     groups_claim: optional(string(), 'groups'),
     group_roles: string({ description: 'Lines such as `admins = admin`; `*` is everyone.' }),
     domain: string({ description: 'Of the e-mail addresses that it vouches for.' }),
+    only_way: optional(
+      boolean({ description: 'Whether members other than owners sign in by it alone.' }),
+      false,
+    ),
   }),
   response: object('SetProviderOut', { proved: boolean() }),
   refusals: [

@@ -9,6 +9,7 @@ import {
   type ProviderRow,
   providerOf,
   providersByIds,
+  writeOnlyWay,
 } from './queries.ts';
 
 /** The provider of the whole installation, as the settings have it. */
@@ -17,6 +18,8 @@ export type InstallationProvider = Omit<ProviderClient, 'isOperators'> & {
   readonly group_roles: readonly GroupRole[];
   /** Whose members it makes; null: of the first organisation. */
   readonly organisation: string | null;
+  /** Whether it alone signs in whoever owns no organisation. */
+  readonly only_way: boolean;
 };
 
 export type ProvidersPart = {
@@ -85,22 +88,30 @@ export async function providersOf(
 async function installationOf({ sql, with: { providers } }: Parts): Promise<Provider | undefined> {
   const { installation } = providers;
   if (installation === null) return undefined;
-  const { organisation, groups_claim, group_roles, ...client } = installation;
+  const { organisation, groups_claim, group_roles, issuer, client_id, client_secret } =
+    installation;
   const [id, joined] = await Promise.all([
-    ensureInstallationProvider(sql, newId(), client),
+    ensureInstallationProvider(sql, newId(), installation),
     joinedOrganisation(sql, organisation),
   ]);
   return {
     id,
     key: installationKey,
-    name: providerName(client.issuer),
-    client: { ...client, isOperators: true },
+    name: providerName(issuer),
+    client: { issuer, client_id, client_secret, isOperators: true },
     groupsClaim: groups_claim,
     table: group_roles,
     organisation: joined,
     isOwn: false,
     domain: null,
   };
+}
+
+/** Lets every sign-in know what the settings say, also once they name no provider any more. */
+export async function keepOnlyWay(parts: Parts): Promise<void> {
+  const { installation } = parts.with.providers;
+  await installationOf(parts);
+  await writeOnlyWay(parts.sql, installation?.only_way ? installation : null);
 }
 
 /** Before its domain is proven it lets nobody in. */

@@ -151,6 +151,10 @@ export function signInProof(token: string): string {
   return `antipode-sign-in=${token}`;
 }
 
+export function tokenOfProof(text: string): string {
+  return text.replace(/^antipode-sign-in=/, '');
+}
+
 /** A domain of e-mail addresses, as DNS writes it. @throws Refusal `domain_invalid`. */
 export function mailDomainFrom(text: string): string {
   const name = dnsName(text.trim().replace(/^@/, ''));

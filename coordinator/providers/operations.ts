@@ -10,24 +10,23 @@ import {
   orNotFound,
   type SignedOut,
 } from '../gate/context.ts';
+import { join, organisationEnding } from '../people/joining.ts';
 import { insertOneTime, useOneTime } from '../people/one-time.ts';
 import { passkeysOf } from '../people/passkeys.ts';
-import { insertUser, membershipsOf, passwordHashOf, userByEmail } from '../people/queries.ts';
+import {
+  insertUser,
+  invitationTo,
+  membershipsOf,
+  passwordHashOf,
+  userByEmail,
+} from '../people/queries.ts';
 import { beginSession } from '../people/sessions.ts';
 import type { AccountSecrets } from '../secrets/account-secrets.ts';
 import { refreshTokenOf } from '../secrets/at-rest.ts';
 import * as contract from './contract.ts';
 import { answerPath, findProvider, type Provider, providersOf } from './lookup.ts';
 import { followGroups } from './membership.ts';
-import {
-  type Entry,
-  entryOf,
-  isStale,
-  roleAfter,
-  signInMs,
-  type Vouched,
-  vouchedFrom,
-} from './model.ts';
+import { entryOf, isStale, roleAfter, signInMs, type Vouched, vouchedFrom } from './model.ts';
 import { maxLogoutAgeS, type SignInSecrets } from './protocol.ts';
 import {
   connectedOf,
@@ -152,7 +151,8 @@ export const finishProviderSignIn = handle(contract.finishProviderSignIn)({
       name: provider.name,
     });
     if (entry instanceof Refusal) throw entry;
-    const user = await userOf(context, provider, vouched, entry);
+    const user =
+      entry.is === 'new' ? await newcomer(context, provider, vouched, entry.email) : entry.user;
     const identity = known?.id ?? (await identified(context, provider, vouched, user));
     if (refreshToken !== undefined) await keepToken(context, identity, refreshToken);
     const role = await roleHere(context, provider, vouched, user);
@@ -192,24 +192,29 @@ function noRole({ name }: Provider): Refusal {
 /** No password was ever this; one may be set by mail. */
 const noPassword = 'none';
 
-/** Nobody gets an account that opens nothing. */
-async function userOf(
-  { sql, now }: ByAnonymous,
-  { organisation, table, ...provider }: Provider,
+/** Nobody gets an account that opens nothing; an invitation counts like a role of before. */
+async function newcomer(
+  context: ByAnonymous,
+  provider: Provider,
   { groups, name }: Vouched,
-  entry: Entry,
+  email: string,
 ): Promise<string> {
-  if (entry.is !== 'new') return entry.user;
-  if (organisation === undefined || roleAfter(table, groups, undefined) === undefined)
-    throw noRole({ organisation, table, ...provider });
+  const { sql, now } = context;
+  const { organisation, table } = provider;
+  const invitation =
+    organisation === undefined ? undefined : await invitationTo(sql, organisation, email, now);
+  if (organisation === undefined || roleAfter(table, groups, invitation?.role) === undefined)
+    throw noRole(provider);
   const id = newId();
   await insertUser(sql, {
     id,
-    email: entry.email,
+    email,
     name,
     password_hash: noPassword,
     email_verified_at: now,
   });
+  if (invitation && (await join(context, id, invitation)) === 'ending')
+    throw organisationEnding(invitation);
   return id;
 }
 

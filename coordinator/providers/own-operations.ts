@@ -8,9 +8,10 @@ import { proofRecordName } from '../status-pages/model.ts';
 import * as contract from './contract.ts';
 import { groupRolesFrom, groupRolesText } from './group-roles.ts';
 import { answerPath, logoutPath, providerName } from './lookup.ts';
-import { domainOf, issuerFrom, mailDomainFrom, signInProof } from './model.ts';
+import { domainOf, issuerFrom, mailDomainFrom, signInProof, tokenOfProof } from './model.ts';
 import {
   deleteOwnProvider,
+  forgetProofs,
   insertOwnProvider,
   providerOf,
   providerOfDomain,
@@ -49,6 +50,7 @@ export const showSignInProvider = handle(contract.showSignInProvider)(
               record_name: proofRecordName(domain),
               record_text: signInProof(domain_token),
               proved_at: row.domain_proved_at,
+              only_way: row.only_way,
             },
     };
   },
@@ -63,6 +65,7 @@ export const setSignInProvider = handle(contract.setSignInProvider)({
       groups_claim: input.groups_claim.trim() || 'groups',
       group_roles: groupRolesFrom(input.group_roles),
       domain: mailDomainFrom(input.domain),
+      only_way: input.only_way,
     };
     await attempts.count([hourly(`provider settings of ${organisation.id}`, 60)]);
     await refusing({ name: providerName(next.issuer) }, () =>
@@ -89,14 +92,19 @@ export const setSignInProvider = handle(contract.setSignInProvider)({
     const secret =
       given ??
       (row?.client_secret ? await secrets.open(sql, row.client_secret, providerSecretOf(id)) : '');
-    const isProved = isSame && row.domain === next.domain;
+    const keepsDomain = isSame && row.domain === next.domain;
+    const isProved = keepsDomain && row.domain_proved_at !== null;
+    if (next.only_way && !isProved)
+      throw new Refusal('domain_invalid', {
+        only_way: 'can be chosen once the domain is confirmed, or nobody could sign in.',
+      });
     const made = {
       id,
       organisation_id: organisation.id,
       ...next,
       client_secret: await secrets.seal(sql, secret, providerSecretOf(id)),
-      domain_token: isProved ? row.domain_token : randomBytes(16).toString('hex'),
-      domain_proved_at: isProved ? row.domain_proved_at : null,
+      domain_token: keepsDomain ? row.domain_token : randomBytes(16).toString('hex'),
+      domain_proved_at: keepsDomain ? row.domain_proved_at : null,
     };
     if (isSame) await writeOwnProvider(sql, made);
     else {
@@ -109,8 +117,9 @@ export const setSignInProvider = handle(contract.setSignInProvider)({
       groups_claim,
       domain,
       group_roles,
+      only_way,
     }: Omit<typeof made, 'domain'> & { readonly domain: string | null }) => ({
-      ...{ issuer, client_id, groups_claim, domain },
+      ...{ issuer, client_id, groups_claim, domain, only_way },
       group_roles: groupRolesText(group_roles),
     });
     note({
@@ -139,7 +148,11 @@ export const checkSignInDomain = handle(contract.checkSignInDomain)({
   },
   act: async ({ sql, now, note }, _input, { row, texts }) => {
     const proved = texts.includes(signInProof(row.domain_token ?? ''));
-    if (proved) await writeDomainProved(sql, row, now);
+    if (proved) {
+      // A domain that changed hands is the new owner's; who had it before has no record there.
+      await forgetProofs(sql, row, texts.map(tokenOfProof));
+      await writeDomainProved(sql, row, now);
+    }
     note({ after: { domain: row.domain, proved } });
     return { proved, texts: [...texts] };
   },

@@ -4,6 +4,7 @@ import { confirm } from '../web/confirm.ts';
 import { copyable, heading, linkButton, notice } from '../web/elements.ts';
 import { formOf } from '../web/form-data.ts';
 import {
+  checkField,
   type FormState,
   formSummary,
   freshForm,
@@ -41,9 +42,18 @@ export const providerPages = forMembers.form(path, async (request) => {
         groups_claim: provider?.groups_claim ?? 'groups',
         group_roles: provider?.group_roles,
         domain: provider?.domain,
+        only_way: provider?.only_way,
       }),
     shown: (state: FormState) => settings(own, state, undefined),
-    fields: ['issuer', 'client_id', 'client_secret', 'groups_claim', 'group_roles', 'domain'],
+    fields: [
+      'issuer',
+      'client_id',
+      'client_secret',
+      'groups_claim',
+      'group_roles',
+      'domain',
+      'only_way',
+    ],
     act: async () => {
       const of = (name: string): string => form.value(name) ?? '';
       const secret = of('client_secret');
@@ -54,6 +64,7 @@ export const providerPages = forMembers.form(path, async (request) => {
         groups_claim: of('groups_claim'),
         group_roles: of('group_roles'),
         domain: of('domain'),
+        only_way: form.value('only_way') !== undefined,
       });
       return seeOther(path, {
         said: proved ? 'Sign-in provider saved.' : 'Saved. Now add the DNS record.',
@@ -148,6 +159,15 @@ function settings(
           required: true,
           autocomplete: 'off',
         })}
+        ${
+          provider?.proved_at &&
+          checkField({
+            name: 'only_way',
+            label: 'Members sign in only this way',
+            state,
+            help: 'Owners keep their other ways in, so that a provider that fails locks nobody out.',
+          })
+        }
         <div class="actions">
           <button class="button button-main">Save</button>
           ${linkButton('/organisation', 'Cancel')}

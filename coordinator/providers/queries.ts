@@ -15,11 +15,12 @@ export type ProviderRow = {
   readonly domain: string | null;
   readonly domain_token: string | null;
   readonly domain_proved_at: number | null;
+  readonly only_way: boolean;
 };
 
 function columns(sql: Queryable) {
   return sql`id, organisation_id, issuer, client_id, client_secret, groups_claim, group_roles,
-    domain, domain_token, domain_proved_at`;
+    domain, domain_token, domain_proved_at, only_way`;
 }
 
 export async function providerOf(
@@ -50,23 +51,35 @@ type OwnProvider = Omit<ProviderRow, 'organisation_id' | 'client_secret'> & {
 
 export async function insertOwnProvider(sql: Queryable, row: OwnProvider): Promise<void> {
   await sql`insert into sign_in_providers (id, organisation_id, issuer, client_id, client_secret,
-      groups_claim, group_roles, domain, domain_token, domain_proved_at)
+      groups_claim, group_roles, domain, domain_token, domain_proved_at, only_way)
     values (${row.id}, ${row.organisation_id}, ${row.issuer}, ${row.client_id},
       ${row.client_secret}, ${row.groups_claim}, ${JSON.stringify(row.group_roles)}::text::jsonb,
-      ${row.domain}, ${row.domain_token}, ${isoText(row.domain_proved_at)})`;
+      ${row.domain}, ${row.domain_token}, ${isoText(row.domain_proved_at)}, ${row.only_way})`;
 }
 
 export async function writeOwnProvider(sql: Queryable, row: OwnProvider): Promise<void> {
   await sql`update sign_in_providers set client_secret = ${row.client_secret},
       groups_claim = ${row.groups_claim},
       group_roles = ${JSON.stringify(row.group_roles)}::text::jsonb, domain = ${row.domain},
-      domain_token = ${row.domain_token}, domain_proved_at = ${isoText(row.domain_proved_at)}
+      domain_token = ${row.domain_token}, domain_proved_at = ${isoText(row.domain_proved_at)},
+      only_way = ${row.only_way}
     where organisation_id = ${row.organisation_id} and id = ${row.id}`;
 }
 
 /** With its identities and their sessions. */
 export async function deleteOwnProvider(sql: Queryable, organisation: string): Promise<void> {
   await sql`delete from sign_in_providers where organisation_id = ${organisation}`;
+}
+
+/** Of the other organisations that proved a domain, those whose record is gone. */
+export async function forgetProofs(
+  sql: Queryable,
+  { organisation_id, domain }: Pick<ProviderRow, 'organisation_id' | 'domain'>,
+  tokens: readonly string[],
+): Promise<void> {
+  await sql`update sign_in_providers set domain_proved_at = null, only_way = false
+    where organisation_id <> ${organisation_id} and domain = ${domain}
+      and domain_proved_at is not null and not domain_token = any(${tokens}::text[])`;
 }
 
 /** @throws Refusal `domain_taken`. */
@@ -98,6 +111,17 @@ export async function ensureInstallationProvider(
   const [row] = await sql<{ id: string }[]>`select id from sign_in_providers
     where organisation_id is null and issuer = ${issuer} and client_id = ${client_id}`;
   return row?.id ?? id;
+}
+
+/** Whether the installation's is the only way in; the one before it has no say any more. */
+export async function writeOnlyWay(
+  sql: Queryable,
+  only: Pick<ProviderRow, 'issuer' | 'client_id'> | null,
+): Promise<void> {
+  const isOnly =
+    only === null ? sql`false` : sql`(issuer = ${only.issuer} and client_id = ${only.client_id})`;
+  await sql`update sign_in_providers set only_way = ${isOnly}
+    where organisation_id is null and only_way <> ${isOnly}`;
 }
 
 /** The one that was named, or else the first. */

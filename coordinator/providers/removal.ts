@@ -5,7 +5,7 @@ import type { Queryable, Sql } from '../database/connect.ts';
 import { inTransaction } from '../database/sql.ts';
 import { insertAudit } from '../gate/audit.ts';
 import { refreshTokenOf, type SecretsAtRest } from '../secrets/at-rest.ts';
-import { type Provider, type ProvidersPart, providersOf } from './lookup.ts';
+import { keepOnlyWay, type Provider, type ProvidersPart, providersOf } from './lookup.ts';
 import { followGroups } from './membership.ts';
 import { vouchedFrom } from './model.ts';
 import { ProviderFault, type Said } from './protocol.ts';
@@ -78,6 +78,7 @@ export function createProviderWatch({
     tick: async () => {
       if (!isLeader()) return;
       const at = clock.now();
+      await keepOnlyWay({ sql, with: { providers, secrets } });
       const due = await takeDueIdentities(sql, { at, before: at - againMs, limit: mostATick });
       if (due.length === 0) return;
       const ids = [...new Set(due.map(({ provider_id }) => provider_id))];

@@ -46,12 +46,15 @@ export const foreignAnswer: ShownPage = saying(
   'Changes are accepted only from pages of this service. If you meant it, open the page here and try again.',
 );
 
-/** For a user who was removed from their last organisation. */
+/** For a user who was removed from their last organisation, or signed in without its provider. */
 export const noOrganisationAnswer: ShownPage = saying(
   403,
   'No organisation',
   'No organisation yet',
-  'Ask an owner or admin to invite you, then open the link in the invitation.',
+  html`
+    Ask an owner or admin to invite you, then open the link in the invitation. If you are a member
+    already, <a href="/organisations">sign in with its provider</a>.
+  `,
 );
 
 const unavailable: ShownPage = saying(

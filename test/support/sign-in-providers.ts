@@ -2,7 +2,7 @@ import { createHash, createHmac, generateKeyPairSync, type KeyObject } from 'nod
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { exportJWK, SignJWT } from 'jose';
 import { createDocumentReader, type DocumentReader } from '../../coordinator/outbound/documents.ts';
-import type { ProvidersPart } from '../../coordinator/providers/lookup.ts';
+import type { InstallationProvider, ProvidersPart } from '../../coordinator/providers/lookup.ts';
 import { createProviderProtocol } from '../../coordinator/providers/protocol.ts';
 import { providerSecretOf } from '../../coordinator/secrets/at-rest.ts';
 import { newId } from '../../shared/base/crypto.ts';
@@ -175,7 +175,7 @@ export const openTestProvider = async (
 export type ProviderPlace = {
   readonly open: (host: string) => Promise<TestProvider>;
   readonly tls: { readonly certificate: string; readonly key: string };
-  readonly part: (issuer: string) => ProvidersPart;
+  readonly part: (issuer: string, more?: Partial<InstallationProvider>) => ProvidersPart;
   /** Names that lead elsewhere than to this machine. */
   readonly names: Map<string, string>;
   readonly close: () => Promise<void>;
@@ -200,7 +200,7 @@ export const openProviderPlace = (hosts: readonly string[]): ProviderPlace => {
     names,
     tls,
     open: (host) => openTestProvider(host, tls),
-    part: (issuer) => ({
+    part: (issuer, more = {}) => ({
       installation: {
         ...client,
         issuer,
@@ -211,6 +211,8 @@ export const openProviderPlace = (hosts: readonly string[]): ProviderPlace => {
           { group: 'people', role: 'viewer' },
         ],
         organisation: null,
+        only_way: false,
+        ...more,
       },
       protocol: createProviderProtocol({ guarded: guarded.read, open: open.read }),
     }),

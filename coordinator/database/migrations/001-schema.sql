@@ -388,7 +388,10 @@ create table sign_in_providers (
   domain text,
   domain_token text,
   domain_proved_at timestamptz,
+  -- Whether it alone opens an organisation, or all of them, for whoever is no owner.
+  only_way boolean not null default false,
   check (organisation_id is not null or (domain is null and client_secret is null)),
+  check (organisation_id is null or not only_way or domain_proved_at is not null),
   check (domain_proved_at is null or (domain is not null and domain_token is not null)),
   unique (organisation_id),
   primary key (id),

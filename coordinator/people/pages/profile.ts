@@ -128,7 +128,7 @@ export const organisationsPage = forPersons.get(
           html`
             <ul class="card settings lines">
               ${items.map(
-                ({ id, name, role, ends_at }) =>
+                ({ id, name, role, ends_at, wants }) =>
                   html`
                     <li class="setting">
                       <div>
@@ -136,13 +136,16 @@ export const organisationsPage = forPersons.get(
                         <span class="note">
                           Your role: ${role}
                           ${ends_at !== null && html`; it will be deleted on ${times.day(ends_at)}`}
+                          ${wants !== null && html`; it opens by its sign-in provider only`}
                         </span>
                       </div>
                       <div class="setting-action">
                         ${
-                          id === now
-                            ? html`Current`
-                            : html`
+                          wants !== null
+                            ? linkButton(`/sign-in/provider/${wants}`, `Sign in to ${name}`)
+                            : id === now
+                              ? html`Current`
+                              : html`
                               <form method="post" action="/organisations">
                                 <input type="hidden" name="organisation_id" value="${id}">
                                 <button class="button">

@@ -149,12 +149,22 @@ describe('the provider of an organisation', () => {
         expect(await bench.refusal(operation, who, input)).toBe('role_insufficient');
   });
 
-  test('proves a domain that no other has proven', async () => {
+  test('proves a domain that no other has proven, or whose record of it is gone', async () => {
     const other = await createTestOrganisation(bench.sql, { name: 'Other' });
     await set();
     await prove();
+    const [[name, texts] = ['', []]] = [...records];
     await set({}, other);
-    expect(await codeOfRefusal(prove(other))).toBe('domain_taken');
+    await prove(other);
+    const both = [...texts, ...(records.get(name) ?? [])];
+    await bench.sql`update sign_in_providers set domain_proved_at = null`;
+    records.set(name, texts);
+    await bench.call(checkSignInDomain, house.owner);
+    records.set(name, both);
+    expect(await codeOfRefusal(bench.call(checkSignInDomain, other.owner))).toBe('domain_taken');
     expect(await codeOfRefusal(comeIn(['people'], other.organisation))).toBe('provider_not_found');
+    await prove(other);
+    expect((await comeIn(['people'], other.organisation)).session).not.toBeNull();
+    expect(await codeOfRefusal(comeIn(['people']))).toBe('provider_not_found');
   });
 });
