@@ -51,15 +51,16 @@ export function drawingMarkup(text: string): Html {
       if (head !== undefined) arrows.push(`${middle}${head}`);
     }
   return html`
-    <div class="drawing" tabindex="0" role="group" aria-label="Drawing">
-      <svg viewBox="0 0 ${Math.max(...rows.map(({ length }) => length)) * wide} ${rows.length * tall}">
-        <path class="lines" d="${strokes.join('')}"/>
-        <path d="${arrows.join('')}"/>
-        ${rows.flatMap((row, y) =>
-          wordsIn(row).map((words) => textMarkup(words, row, [rows[y - 1], rows[y + 1]], y)),
-        )}
-      </svg>
-    </div>
+    <svg
+      class="drawing"
+      viewBox="0 0 ${Math.max(...rows.map(({ length }) => length)) * wide} ${rows.length * tall}"
+    >
+      <path class="lines" d="${strokes.join('')}"/>
+      <path d="${arrows.join('')}"/>
+      ${rows.flatMap((row, y) =>
+        wordsIn(row).map((words) => textMarkup(words, row, [rows[y - 1], rows[y + 1]], y)),
+      )}
+    </svg>
   `;
 }
 

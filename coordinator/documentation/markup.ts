@@ -1,3 +1,4 @@
+import { capital } from '../../shared/base/text.ts';
 import { type Html, html, icon, type Part, safeUrl } from '../web/html.ts';
 import { drawingMarkup } from './drawing.ts';
 import { type Block, type Inline, plainOf } from './markdown.ts';
@@ -46,7 +47,7 @@ function blockMarkup(block: Block, baseUrl: string): Html {
                 <tr>
                   ${row.map(
                     (cell, at) =>
-                      html`<td data-label="${plainOf(block.head[at] ?? [])}">${wordsMarkup(cell, baseUrl)}</td>`,
+                      html`<td data-label="${capital(plainOf(block.head[at] ?? []))}">${wordsMarkup(cell, baseUrl)}</td>`,
                   )}
                 </tr>
               `,
@@ -66,7 +67,9 @@ function codeMarkup(language: string, text: string): Html {
     : html`
       <div class="copyable">
         ${code}
-        <button class="button" type="button" data-copy="${text}">${icon('copy')}Copy</button>
+        <button class="button" type="button" data-copy="${text}">
+          ${icon('copy')}<span data-copied>Copy</span>
+        </button>
       </div>
     `;
 }

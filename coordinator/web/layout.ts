@@ -210,7 +210,7 @@ export function documentOf(shown: ShownPage, frame: Frame): Html {
       `
       : html`
         <body class="bare">
-          <header class="bare-head">${brand}</header>
+          <header>${brand}</header>
           ${unsentBar}
           <main id="main">${message(said, frame.request.address)}${shown.main}${later(shown)}</main>
           ${bareFoot(frame)}

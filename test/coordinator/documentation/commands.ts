@@ -9,7 +9,7 @@ export function commandsOf(page: string): readonly string[] {
       .replaceAll(/ *\\\n */g, ' ')
       .split('\n')
       .map((line) => line.replace(/ {2,}#.*$/, ''))
-      .filter((line) => line !== ''),
+      .filter((line) => line !== '' && !line.startsWith('#')),
   );
 }
 
