@@ -219,12 +219,12 @@ export function maintenanceCalendar(view: View): string {
     `DTSTAMP:${stamp(page.now)}`,
     `DTSTART:${stamp(startsAt)}`,
     `DTEND:${stamp(endsAt)}`,
-    `SUMMARY:${icsText(`${words.maintenance}: ${formats.list(names)}`)}`,
+    `SUMMARY:${icsText(`${words.states.maintenance}: ${formats.list(names)}`)}`,
     `URL:${origin}`,
     'TRANSP:TRANSPARENT',
     'END:VEVENT',
   ]);
-  const name = icsText(`${page.title}: ${words.maintenance}`);
+  const name = icsText(`${page.title}: ${words.states.maintenance}`);
   const lines = [
     'BEGIN:VCALENDAR',
     'VERSION:2.0',

@@ -256,8 +256,7 @@ function objectivesCard(view: View): Html | false {
       <li>
         <div class="line">
           <span class="name">${name}</span>
-          ${stateMark(state, mark)}
-          <span class="percent">${percentText(view, percent)}</span>
+          ${stateMark(state, percent === null ? mark : `${mark} · ${percentText(view, percent)}`)}
         </div>
         <p class="soft">${words.promised(formats.target(target), within, period)}</p>
       </li>
@@ -370,15 +369,13 @@ function maintenanceCard(windows: readonly PublicMaintenance[], view: View): Htm
     windows.length > 0 &&
     html`
       <section class="card">
-        <h2>${words.maintenance}</h2>
+        <h2>${windows.some((each) => isRunning(each, page)) ? words.running : words.coming}</h2>
         <ul class="plain">
           ${windows.map(
             (each) =>
               html`
                 <li>
-                  <b>${formats.list(each.names)}</b> <span class="soft">
-                    ${isRunning(each, page) ? words.running : words.coming}
-                  </span>
+                  <b>${formats.list(each.names)}</b>
                   <p class="soft">${formats.range(each.startsAt, each.endsAt)}</p>
                 </li>
               `,
@@ -489,7 +486,7 @@ export function servicePage(view: View, style: string, id: string): string | und
                   <tr>
                     <th scope="col">${words.day}</th>
                     <th scope="col">${words.outage}</th>
-                    <th scope="col">${words.maintenance}</th>
+                    <th scope="col">${words.states.maintenance}</th>
                   </tr>
                 </thead>
                 <tbody>

@@ -43,7 +43,6 @@ export type Words = {
   readonly affects: string;
   readonly incident: (names: string) => string;
   readonly incidentOver: (duration: string) => string;
-  readonly maintenance: string;
   readonly running: string;
   readonly coming: string;
   readonly fromTo: (from: string, to: string) => string;

@@ -23,10 +23,10 @@ test('say what is promised, what was measured, and whether it is kept, in four l
     return text.replaceAll(/ +/g, ' ').trim();
   });
   expect(said).toEqual([
-    'Service levels Shop Missed 99.99% Promised: 99.995% over 30 days Fast Kept 97.5% Promised: 99.995% within 400 ms this month New No data yet – Promised: 99.995% over 30 days',
-    'Zusagen Shop Nicht eingehalten 99,99 % Zugesagt: 99,995 % in 30 Tagen Fast Eingehalten 97,5 % Zugesagt: 99,995 % nach höchstens 400 ms in diesem Monat New Noch keine Daten – Zugesagt: 99,995 % in 30 Tagen',
-    'Niveaux de service Shop Non respecté 99,99 % Promis : 99,995 % sur 30 jours Fast Respecté 97,5 % Promis : 99,995 % en 400 ms au plus ce mois-ci New Pas encore de données – Promis : 99,995 % sur 30 jours',
-    'Niveles de servicio Shop No cumplido 99,99 % Prometido: 99,995 % en 30 días Fast Cumplido 97,5 % Prometido: 99,995 % en 400 ms como máximo este mes New Todavía sin datos – Prometido: 99,995 % en 30 días',
+    'Service levels Shop Missed · 99.99% Promised: 99.995% over 30 days Fast Kept · 97.5% Promised: 99.995% within 400 ms this month New No data yet Promised: 99.995% over 30 days',
+    'Zusagen Shop Nicht eingehalten · 99,99 % Zugesagt: 99,995 % in 30 Tagen Fast Eingehalten · 97,5 % Zugesagt: 99,995 % nach höchstens 400 ms in diesem Monat New Noch keine Daten Zugesagt: 99,995 % in 30 Tagen',
+    'Niveaux de service Shop Non respecté · 99,99 % Promis : 99,995 % sur 30 jours Fast Respecté · 97,5 % Promis : 99,995 % en 400 ms au plus ce mois-ci New Pas encore de données Promis : 99,995 % sur 30 jours',
+    'Niveles de servicio Shop No cumplido · 99,99 % Prometido: 99,995 % en 30 días Fast Cumplido · 97,5 % Prometido: 99,995 % en 400 ms como máximo este mes New Todavía sin datos Prometido: 99,995 % en 30 días',
   ]);
   expect(JSON.parse(pageJson(publicView(page))).objectives).toEqual([
     { ...promise, percent: 99.99, kept: false },

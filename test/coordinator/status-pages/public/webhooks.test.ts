@@ -253,7 +253,7 @@ describe('updates by webhook', () => {
     await subscribe('owned');
     const path = `/status-pages/${of.id}`;
     const editor = await web.get(path, { as: 'owner' });
-    expect(editor.text).toContain('Subscribers: 1');
+    expect(editor.text).toContain('>1 subscriber</a>');
     const list = await web.get(`${path}/subscribers`, { as: 'owner' });
     expect(list.text).toContain('hook.example');
     expect(list.text).not.toContain('s3cret');
@@ -261,7 +261,7 @@ describe('updates by webhook', () => {
     expect((await web.get(`${path}/subscribers`, { as: 'viewer' })).status).toBe(403);
     const remove = (as: Person) => web.send(form, {}, as);
     expect((await remove(web.house.viewer)).status).toBe(403);
-    expect(await web.text(path, 'owner')).toContain('Subscribers: 1');
+    expect(await web.text(path, 'owner')).toContain('>1 subscriber</a>');
     expect((await remove(web.house.owner)).status).toBe(303);
     expect(await web.text(path, 'owner')).toContain('Subscribers: 0');
   });
