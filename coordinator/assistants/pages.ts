@@ -25,7 +25,7 @@ import {
   type ShownPage,
   seeOther,
 } from '../web/page.ts';
-import { acts, stepTable } from '../web/tables.ts';
+import { acts, stacked, stepTable } from '../web/tables.ts';
 import {
   connectAssistant,
   disconnectAssistant,
@@ -112,7 +112,9 @@ function clientsOf(url: string): readonly Client[] {
 }
 
 /** Shown below the tokens. */
-export async function connectedAssistants(request: MembersRequest): Promise<Html> {
+export async function connectedAssistants(
+  request: MembersRequest,
+): Promise<{ readonly section: Html; readonly count: number; readonly isPart: boolean }> {
   const { ask, may, query: asked } = request;
   const { items, next_cursor } = await ask(
     listConnections,
@@ -121,7 +123,7 @@ export async function connectedAssistants(request: MembersRequest): Promise<Html
   const manages = may({ access: 'manage' });
   const more =
     next_cursor !== null && moreLink(`/tokens${query({ assistants: next_cursor })}`, 'Earlier');
-  return html`
+  const section = html`
     <section class="after stack" id="assistants">
       <div>
         <h2>Connected assistants</h2>
@@ -137,6 +139,8 @@ export async function connectedAssistants(request: MembersRequest): Promise<Html
       ${more}
     </section>
   `;
+  const isPart = next_cursor !== null || asked.assistants !== undefined;
+  return { section, count: items.length, isPart };
 }
 
 type Connection = OutputOf<typeof getConnection>;
@@ -145,9 +149,7 @@ function rowOf(connection: Connection, request: MembersRequest, manages: boolean
   const { id, client, redirect_host, created_at } = connection;
   return {
     id: `assistant-${id}`,
-    Assistant: html`
-      <span class="stacked"><b>${client}</b><span class="softer">${redirect_host}</span></span>
-    `,
+    Assistant: stacked(html`<b>${client}</b>`, redirect_host),
     Access: mayText(connection),
     ...(manages && { Owner: ownerOf(connection) }),
     'Last used': usedOf(connection, request),
@@ -164,7 +166,11 @@ function rowOf(connection: Connection, request: MembersRequest, manages: boolean
 }
 
 function mayText({ may_change, scope }: Connection): Part {
-  return may_change ? 'Read and write' : scope === 'read' ? 'Read' : 'Read (its owner is a viewer)';
+  return may_change
+    ? 'Read and write'
+    : scope === 'read'
+      ? 'Read'
+      : 'Read, as its owner is a viewer';
 }
 
 function ownerOf({ own, owner }: Connection): Part {
@@ -187,8 +193,9 @@ export const connectionPages = forMembers.form(
     const connection = await ask(getConnection, { connection_id });
     const { client, redirect_host, created_at } = connection;
     return {
-      shown: () =>
+      shown: (state) =>
         confirm({
+          state,
           title: `Disconnect ${client}`,
           place: 'tokens',
           below: 'It loses access at once. You can connect it again later.',

@@ -43,7 +43,7 @@ export async function openInvitations(request: MembersRequest): Promise<Html | n
       ${table(
         open.map(({ id, name, continent, shown, expires_at }) => ({
           id: `invitation-${id}`,
-          Probe: html`<a href="/probes/invitations/${id}">${name}</a>`,
+          Probe: html`<a class="row-link" href="/probes/invitations/${id}">${name}</a>`,
           Continent: continent,
           Token: html`<code>${shown}…</code>`,
           Expires: request.times.moment(expires_at),

@@ -35,7 +35,7 @@ import {
   seeOther,
   show,
 } from '../web/page.ts';
-import { stepTable } from '../web/tables.ts';
+import { stacked, stepTable } from '../web/tables.ts';
 import { groupRows, listGroupStatuses, listMonitorsOutside, showGroup } from './contract.ts';
 
 type Listed = OutputOf<typeof listGroupStatuses>;
@@ -108,12 +108,10 @@ async function pageOf(request: MembersRequest, state: FormState): Promise<PageAn
           failingFirst(listed.items).map((group) => ({
             id: `group-${group.id}`,
             Status: stateMark(groupState(group.status)),
-            Group: html`
-              <span>
-                <a class="row-link" href="/groups/${group.id}">${group.name}</a>
-                ${group.description !== null && html`<span class="note">${group.description}</span>`}
-              </span>
-            `,
+            Group: stacked(
+              html`<a class="row-link" href="/groups/${group.id}">${group.name}</a>`,
+              group.description,
+            ),
             Monitors: countsText(group),
           })),
         )}
@@ -406,8 +404,9 @@ const deletePages = forMembers.form('/groups/:group_id/delete', async (request) 
   refuseUnlessMay(request, deleteGroup);
   const { id, name } = group;
   return {
-    shown: () =>
+    shown: (state) =>
       confirm({
+        state,
         title: `Delete ${name}`,
         place: 'groups',
         sentence: `Delete the group ${name}?`,

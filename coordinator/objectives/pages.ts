@@ -14,6 +14,7 @@ import {
   countText,
   figure,
   heading,
+  levelBar,
   linkButton,
   moreLink,
   msText,
@@ -34,7 +35,7 @@ import {
 import { type Html, html, query } from '../web/html.ts';
 import { menuLink, moreActions } from '../web/menu.ts';
 import { forMembers, type MembersRequest, type PageAnswer, seeOther, show } from '../web/page.ts';
-import { number, stepTable, table } from '../web/tables.ts';
+import { number, stacked, stepTable, table } from '../web/tables.ts';
 import type { Times } from '../web/times.ts';
 
 type Objective = OutputOf<typeof listObjectives>['items'][number];
@@ -59,10 +60,10 @@ export const objectivesPage = forMembers.get('/objectives', async (request) => {
     live: true,
     main: html`
       ${heading({
-        sentence: 'Objectives',
+        sentence: sentenceOf(items, next_cursor !== null),
         below: html`
-          Uptime and response times that you promise, and the error budget that is left.${' '}
-          <a href="/docs/objectives">How they are counted</a>
+          What you promise, and the error budget that is left.${' '}
+          <a href="/docs/objectives">How it is counted</a>
         `,
         actions: items.length > 0 && add,
         trail: [reports],
@@ -79,19 +80,40 @@ export const objectivesPage = forMembers.get('/objectives', async (request) => {
   });
 });
 
+/** `2 of 4 objectives are missed`; of a first page, there are more. */
+function sentenceOf(items: readonly Objective[], isMore: boolean): string {
+  const all = `${isMore ? 'more than ' : ''}${items.length}`;
+  const count = (isSo: (each: Objective) => boolean) => items.filter(isSo).length;
+  const [missed, burning] = [count(isMissed), count((each) => !isMissed(each) && isBurning(each))];
+  const some = (few: number, words: string) =>
+    items.length === 1 ? `The objective ${words}` : `${few} of ${all} objectives ${words}`;
+  if (items.length === 0) return 'No objectives yet';
+  if (missed > 0) return some(missed, missed === 1 ? 'is missed' : 'are missed');
+  if (burning > 0) return some(burning, burning === 1 ? 'burns its budget' : 'burn their budgets');
+  if (count(({ percent }) => percent !== null) === 0) return 'Nothing is measured yet';
+  return items.length === 1 ? 'The objective is kept' : `All ${all} objectives are kept`;
+}
+
+function isMissed(objective: Objective): boolean {
+  const { left } = budgetOf(objective);
+  return left !== null && left < 0;
+}
+
+function isBurning({ burn }: Objective): boolean {
+  return burn.some(({ burns }) => burns);
+}
+
 function rowOf(objective: Objective) {
   const { id, name, of, percent } = objective;
   return {
     id: `objective-${id}`,
     State: markOf(objective),
-    Objective: html`
-      <span class="stacked">
-        <a class="row-link" href="/objectives/${id}">${name}</a>
-        <span class="note">${of}</span>
-      </span>
-    `,
-    Target: number(`${targetWords(objective)}, ${periodWords(objective)}`),
+    Objective: stacked(
+      html`<a class="row-link" href="/objectives/${id}">${name}</a>`,
+      of !== name && of,
+    ),
     Measured: number(percentFigure(percent)),
+    Target: number(`${targetWords(objective)}, ${periodWords(objective)}`),
     'Budget left': budgetBar(objective),
   };
 }
@@ -106,7 +128,7 @@ function periodWords({ period }: Objective): string {
 
 function markOf(objective: Objective): Html {
   const { left } = budgetOf(objective);
-  if (left !== null && left < 0) return stateMark('down', 'Missed');
+  if (isMissed(objective)) return stateMark('down', 'Missed');
   const [burning] = objective.burn.filter(({ burns }) => burns);
   if (burning) return burnMark(burning);
   return left === null ? stateMark('pending', 'No data yet') : stateMark('up', 'Kept');
@@ -136,7 +158,7 @@ function budgetBar(objective: Objective): Html | string {
   if (whole === null || left === null) return '–';
   return html`
     <span class="budget">
-      <meter value="${Math.max(0, left)}" max="${Math.max(1, whole)}" low="${whole / 4}"></meter>
+      ${levelBar(Math.max(0, left) / Math.max(1, whole), isBurning(objective) ? 'verifying' : 'up')}
       ${leftWords(left, words)}
     </span>
   `;
@@ -165,7 +187,10 @@ export const objectivePage = forMembers.get('/objectives/:objective_id', async (
       <div class="stack">
         ${heading({
           sentence: `${name}: ${percent === null ? 'nothing measured' : `${percentText(percent)} ${what}`}`,
-          below: html`${markOf(objective)} <span class="softer">·</span> ${of}, ${times.whole(from)} to ${times.whole(to)}`,
+          below: html`
+            ${markOf(objective)} <span class="softer">·</span> ${of !== name && `${of}, `}
+            ${times.day(from)} to ${times.day(to)}
+          `,
           actions:
             may(updateObjective) &&
             moreActions(html`
@@ -192,7 +217,7 @@ export const objectivePage = forMembers.get('/objectives/:objective_id', async (
               Windows: `${minutesText(each.short_minutes)} and ${minutesText(each.long_minutes)}`,
               'Short window': number(rateText(each.short_rate)),
               'Long window': number(rateText(each.long_rate)),
-              'Warns above': number(`${each.factor}`),
+              'Warns above': number(rateText(each.factor)),
               State: each.burns ? burnMark(each) : stateMark('up', 'Below'),
             })),
             'Burn rate by pairs of windows: both must be above',
@@ -212,7 +237,7 @@ function minutesText(minutes: number): string {
 }
 
 function rateText(rate: number): string {
-  return rate.toLocaleString('en', { maximumFractionDigits: 1 });
+  return `${rate.toLocaleString('en', { maximumFractionDigits: 1 })}×`;
 }
 
 const [width, height] = [1_000, 200];
@@ -390,8 +415,9 @@ export const deleteObjectivePages = forMembers.form(
   async (request) => {
     const { id, name } = await existing(request);
     return {
-      shown: () =>
+      shown: (state) =>
         confirm({
+          state,
           title: `Delete ${name}`,
           place,
           below: 'Its monitors and their history stay.',

@@ -1,8 +1,10 @@
 import type { OutputOf } from '../../shared/api/operation.ts';
-import { isKind, type Kind } from '../../shared/checks/kinds.ts';
+import { capital } from '../../shared/base/text.ts';
 import { listAllProbes } from '../probes/contract.ts';
+import { confirm } from '../web/confirm.ts';
 import {
   countText,
+  figure,
   heading,
   linkButton,
   moreLink,
@@ -11,8 +13,9 @@ import {
   stateMark,
 } from '../web/elements.ts';
 import { type Html, html, icon, type Part, query } from '../web/html.ts';
+import { menuLink, moreActions } from '../web/menu.ts';
 import { forOperators, type OperatorsRequest, seeOther, show } from '../web/page.ts';
-import { number, table } from '../web/tables.ts';
+import { number, stacked, table } from '../web/tables.ts';
 import {
   dropSetAside,
   listNotices,
@@ -29,6 +32,8 @@ const path = '/operator/set-aside/:set_aside_id';
 /** The command shows the rest of longer ones. */
 const maxShown = 20_000;
 
+const trail = [{ href: '/operator', name: 'Operator' }];
+
 /** One message that was set aside, with what can be done about it. */
 export const setAsidePage = forOperators.get(
   path,
@@ -41,81 +46,73 @@ export const setAsidePage = forOperators.get(
       main: html`
         ${heading({
           sentence: `Message ${id} could not be processed`,
-          below: 'It is kept unchanged. Later messages were processed.',
-          trail: [{ href: '/operator', name: 'Operator' }],
+          below: 'Retry after you fixed the cause, for example by an upgrade. It counts once.',
+          trail,
+          actions: html`
+            <form method="post" action="/operator/set-aside/${id}/retry">
+              <button class="button button-main">${icon('again')}Retry</button>
+            </form>
+            ${moreActions(menuLink(`/operator/set-aside/${id}/delete`, 'Delete', { symbol: 'delete', danger: true }))}
+          `,
         })}
         <dl class="card settings lines">
-          <div class="setting">
-            <dt>Reason</dt>
-            <dd>${reason}</dd>
-          </div>
-          <div class="setting">
-            <dt>Subject</dt>
-            <dd><code>${subject}</code></dd>
-          </div>
-          <div class="setting">
-            <dt>Received</dt>
-            <dd>${times.moment(at)}</dd>
-          </div>
-          <div class="setting">
-            <dt>Failed retries</dt>
-            <dd>
+          ${setting('Reason', reason)}
+          ${setting('Subject', html`<code>${subject}</code>`)}
+          ${setting('Received', times.moment(at))}
+          ${setting(
+            'Failed retries',
+            html`
               ${attempts === 0 ? 'None' : countText(attempts)}
               ${
                 retry_asked_at !== null &&
-                html`
-                  <span class="note">
-                    Retry requested ${times.moment(retry_asked_at)}.
-                  </span>
-                `
+                html`<span class="note">Retry requested ${times.moment(retry_asked_at)}</span>`
               }
-            </dd>
-          </div>
+            `,
+          )}
         </dl>
         <section class="after">
-          <h2>Content</h2>
-          <div class="card stack">
+          <div class="section-head">
+            <h2>Content</h2>
             <p class="soft">
               ${countText(bytes)} bytes, ${
-                encoding === 'text' ? 'unchanged' : 'in base64 (not text)'
+                encoding === 'text' ? 'unchanged' : 'in base64: it is not text'
               }
               ${
                 data.length > maxShown &&
-                html`; beginning only, <code>set-aside show --id ${id}</code> prints all`
-              }.
+                html`; <code>set-aside show --id ${id}</code> prints the rest`
+              }
             </p>
-            <pre>${data.slice(0, maxShown)}</pre>
           </div>
-        </section>
-        <section class="after">
-          <h2>What to do</h2>
-          <div class="card stack">
-            <p>
-              Retry after you fixed the cause, for example by an upgrade. The message then counts
-              once. If it fails again, it stays here.
-            </p>
-            <form class="actions" method="post" action="/operator/set-aside/${id}/retry">
-              <button class="button button-main">${icon('again')}Retry</button>
-              ${linkButton('/operator', 'Cancel')}
-            </form>
-            <p>Or delete it. Its content is lost, and you cannot undo this.</p>
-            <form class="actions" method="post">
-              <button class="button button-danger">${icon('delete')}Delete message</button>
-            </form>
-          </div>
+          <div class="card"><pre>${data.slice(0, maxShown)}</pre></div>
         </section>
       `,
     });
   },
 );
 
-/** At the address of the page, so that proving one's identity leads back to it. */
-export const dropSetAsidePage = forOperators.post(
-  path,
-  async ({ askHouse, path: { set_aside_id } }) => {
-    await askHouse(dropSetAside, { set_aside_id });
-    return seeOther('/operator', { said: `Message ${set_aside_id} deleted.` });
-  },
+function setting(label: string, value: Part): Html {
+  return html`<div class="setting"><dt>${label}</dt><dd>${value}</dd></div>`;
+}
+
+export const dropSetAsidePages = forOperators.form(
+  `${path}/delete`,
+  ({ askHouse, path: { set_aside_id = '' } }) => ({
+    shown: async (state) => {
+      const { id } = await askHouse(showSetAside, { set_aside_id });
+      return confirm({
+        state,
+        title: `Delete message ${id}`,
+        place: 'operator',
+        below: 'Its content is lost. You cannot undo this.',
+        trail: [...trail, { href: `/operator/set-aside/${id}`, name: `Message ${id}` }],
+        act: 'Delete message',
+      });
+    },
+    act: async () => {
+      await askHouse(dropSetAside, { set_aside_id });
+      return seeOther('/operator', { said: `Message ${set_aside_id} deleted.` });
+    },
+  }),
 );
 
 export const retrySetAsidePage = forOperators.post(
@@ -133,18 +130,6 @@ export const retrySetAsidePage = forOperators.post(
 /** For lists that can grow long; the commands show all. */
 const maxRows = 50;
 
-const kinds: Readonly<Record<Kind, string>> = {
-  https: 'https',
-  dns: 'DNS',
-  tcp: 'TCP',
-  tls: 'TLS',
-  websocket: 'WebSocket',
-  grpc: 'gRPC',
-  heartbeat: 'heartbeats',
-  domain: 'domains',
-  icmp: 'ping',
-};
-
 /** What the operator wants to know about the installation, urgent things first. */
 export const operatorPage = forOperators.get('/operator', async (request) => {
   const { askHouse, query: asked } = request;
@@ -161,90 +146,73 @@ export const operatorPage = forOperators.get('/operator', async (request) => {
     place: 'operator',
     main: html`
         ${heading({
-          sentence: sentenceOf(notices.open, aside.count),
-          below: 'The whole installation. Only operators see this page.',
+          sentence: sentenceOf(notices, aside.count),
+          below: html`
+            Version ${figures.version}, time zone data ${zonesText(figures.time_zone_data)}.${' '}
+            ${watcherText(figures.watcher, request.times)}
+          `,
           actions:
             request.with.ownRecord(true) !== undefined && linkButton('/about', 'Service status'),
         })}
+        <dl class="figures">
+          ${figure('Organisations', countText(figures.organisations))}
+          ${figure('Monitors', countText(figures.monitors.reduce((sum, { count }) => sum + count, 0)))}
+          ${figure('Checks in the last hour', figures.checks === null ? '–' : countText(figures.checks.count))}
+          ${figure('Open incidents', countText(figures.open_incidents))}
+          ${figure('Alerts waiting', countText(figures.alerts_waiting))}
+        </dl>
         ${noticesOf(notices, request)}
-        ${figuresOf(figures, request)}
-        ${organisationsOf(organisations, request)}
-        ${probesOf(probes.items, request)}
-        ${refusedOf(refused, request)}
         ${setAsideOf(aside, request)}
+        ${probesOf(probes.items, request)}
+        ${organisationsOf(organisations, request)}
+        ${refusedOf(refused, request)}
       `,
   });
 });
 
-function sentenceOf(open: number, aside: number): string {
+function sentenceOf({ open, items }: Notices, aside: number): string {
+  const only = open === 1 && items.find(({ ended_at }) => ended_at === null);
   const parts = [
-    ...(open > 0 ? [open === 1 ? 'One notice is open' : `${open} notices are open`] : []),
+    ...(only ? [only.message.replace(/\.$/, '')] : open > 0 ? [`${open} notices are open`] : []),
     ...(aside > 0 ? [aside === 1 ? 'one message failed' : `${aside} messages failed`] : []),
   ];
-  if (parts.length === 0) return 'Nothing needs your attention';
-  return parts.join(', and ').replace(/^./, (letter) => letter.toUpperCase());
+  return parts.length === 0 ? 'Nothing needs your attention' : capital(parts.join(', and '));
 }
 
 type Notices = OutputOf<typeof listNotices>;
 
-function noticesOf({ items }: Notices, { times }: OperatorsRequest): Html {
-  const open = items.filter(({ ended_at }) => ended_at === null);
+/** The headline says which, where only one is open. */
+function noticesOf({ open, items }: Notices, { times }: OperatorsRequest): Part {
   const ended = items.flatMap(({ ended_at, ...each }) =>
     ended_at === null ? [] : [{ ...each, ended_at }],
   );
-  return section(
-    'Notices',
-    open.length === 0
-      ? none('No open notices')
-      : open.map((each) =>
-          notice(
-            'verifying',
-            each.message,
-            html`${each.what_to_do} Since ${times.moment(each.began_at)}.`,
-          ),
-        ),
+  return [
+    items
+      .filter(({ ended_at }) => ended_at === null)
+      .map(({ message, what_to_do, began_at }) => {
+        const since = html`Since ${times.moment(began_at)}.`;
+        return open === 1
+          ? notice('verifying', what_to_do, since)
+          : notice('verifying', message, html`${what_to_do} ${since}`);
+      }),
     ended.length > 0 &&
-      shortList(
-        ended.map(
-          ({ message, began_at, ended_at }) =>
-            html`
-              <tr>
-                <td>${message}</td>
-                <td data-label="Started">${times.moment(began_at)}</td>
-                <td data-label="Ended">${times.moment(ended_at)}</td>
-              </tr>
-            `,
+      section(
+        'Notices of the last 7 days',
+        shortList(
+          ended.map(({ message, began_at, ended_at }) => ({
+            Notice: message,
+            Started: number(times.moment(began_at)),
+            Ended: number(times.moment(ended_at)),
+          })),
+          table,
+          'notice list',
         ),
-        endedTable,
-        'notice list',
       ),
-  );
+  ];
 }
 
 function section(title: string, ...parts: readonly Part[]): Html {
   return html`<section class="after"><h2>${title}</h2>${parts}</section>`;
-}
-
-function none(words: string): Html {
-  return html`<p class="soft">${words}</p>`;
-}
-
-/** The messages of notices head their cards: they need no label. */
-function endedTable(rows: readonly Html[]): Html {
-  return html`
-    <div class="table-card">
-      <table class="cards">
-        <thead>
-          <tr>
-            <th scope="col">Ended in the last 7 days</th>
-            <th scope="col">Started</th>
-            <th scope="col">Ended</th>
-          </tr>
-        </thead>
-        <tbody>${rows}</tbody>
-      </table>
-    </div>
-  `;
 }
 
 /** The shown rows of a list, and how to see the others. */
@@ -267,85 +235,27 @@ function shortList<Row>(
   `;
 }
 
-function figuresOf(figures: OutputOf<typeof showFigures>, { times }: OperatorsRequest): Html {
-  const {
-    organisations,
-    monitors,
-    checks,
-    open_incidents,
-    alerts_waiting,
-    watcher,
-    version,
-    time_zone_data,
-  } = figures;
-  const sum = monitors.reduce((all, { count }) => all + count, 0);
-  const row = (label: string, value: Part): Html =>
-    html`
-      <div class="setting">
-        <dt>${label}</dt>
-        <dd>${value}</dd>
-      </div>
-    `;
-  const byKind = monitors
-    .map(({ kind, count }) => `${countText(count)} ${isKind(kind) ? kinds[kind] : kind}`)
-    .join(', ');
-  return section(
-    'Installation',
-    html`
-      <dl class="card settings lines">
-        ${row('Organisations', countText(organisations))}
-        ${row('Monitors', sum === 0 ? 'None' : `${countText(sum)}: ${byKind}`)}
-        ${row(
-          'Checks in the last full hour',
-          checks === null
-            ? 'None yet'
-            : html`
-              ${countText(checks.count)}
-              <span class="note">${times.span(checks.from, checks.to)}</span>
-            `,
-        )}
-        ${row('Open incidents', countText(open_incidents))}
-        ${row('Alerts waiting', countText(alerts_waiting))}
-        ${row('Watched by', watcherText(watcher, times))}
-        ${row('Version', version)}
-        ${row('Time zone data', zonesText(time_zone_data))}
-      </dl>
-    `,
-  );
-}
-
 function watcherText(
   watcher: OutputOf<typeof showFigures>['watcher'],
   times: OperatorsRequest['times'],
 ): Part {
   if (watcher === null)
-    return html`
-      Nobody
-      <span class="note"><a href="/docs/monitoring#who-watches-it">Have it watched</a></span>
-    `;
+    return html`<a href="/docs/monitoring#who-watches-it">Nobody watches it yet</a>`;
   const { host, accepted_at } = watcher;
-  return html`
-    ${host}
-    <span class="note">
-      ${accepted_at === null ? 'No ping accepted yet' : html`Last ping accepted ${times.ago(accepted_at)}`}
-    </span>
-  `;
+  return accepted_at === null
+    ? `${host} watches it, but has accepted no ping yet`
+    : html`${host} accepted its ping ${times.ago(accepted_at)}`;
 }
 
 function zonesText({
   version,
   released_on,
   least_age_days: days,
-}: OutputOf<typeof showFigures>['time_zone_data']): Part {
+}: OutputOf<typeof showFigures>['time_zone_data']): string {
   if (version === null) return 'unknown';
-  const age =
-    days === null
-      ? null
-      : `${released_on === null ? 'at least ' : ''}${days === 1 ? '1 day' : `${countText(days)} days`} old`;
-  const note = [released_on === null ? null : `of ${released_on}`, age].filter(
-    (part) => part !== null,
-  );
-  return html`${version}<span class="note">${note.join(', ')}</span>`;
+  if (days === null) return version;
+  const age = days === 1 ? '1 day' : `${countText(days)} days`;
+  return `${version}, ${released_on === null ? 'at least ' : ''}${age} old`;
 }
 
 type Organisations = OutputOf<typeof listOrganisations>;
@@ -354,22 +264,17 @@ function organisationsOf({ items, next_cursor }: Organisations, { times }: Opera
   return section(
     'Organisations',
     items.length === 0
-      ? none('None')
+      ? html`<p class="soft">None</p>`
       : table(
           items.map(({ name, plan, monitors, members, created_at, ends_at }) => ({
-            Name: html`
-              <span class="stacked">
-                <b>${name}</b>
-                ${
-                  ends_at !== null &&
-                  html`<span class="softer">will be deleted on ${times.day(ends_at)}</span>`
-                }
-              </span>
-            `,
+            Name: stacked(
+              html`<b>${name}</b>`,
+              ends_at !== null && html`will be deleted on ${times.day(ends_at)}`,
+            ),
             Plan: plan.replace('_', '-'),
             Monitors: number(countText(monitors)),
             Members: number(countText(members)),
-            Created: times.day(created_at),
+            Created: number(times.day(created_at)),
           })),
         ),
     next_cursor !== null &&
@@ -384,25 +289,18 @@ function probesOf(items: readonly Probe[], { times }: OperatorsRequest): Html {
   return section(
     'Probes',
     inUse.length === 0
-      ? none('No probes')
+      ? html`<p class="soft">No probes</p>`
       : shortList(
           inUse.map((probe) => ({
-            State: html`
-              <span>
-                ${stateMark(...stateOf(probe))}
-                ${
-                  probe.quarantined &&
-                  html`
-                    <span class="note">${probe.doubt ?? probe.quarantine_reason}</span>
-                  `
-                }
-              </span>
-            `,
+            State: stacked(
+              stateMark(...stateOf(probe)),
+              probe.quarantined && (probe.doubt ?? probe.quarantine_reason),
+            ),
             Probe: html`<b>${probe.name}</b>`,
             Continent: probe.continent,
             'Checks for': probe.organisation === null ? 'All organisations' : 'One organisation',
             Version: probe.version ?? '–',
-            'Last seen': probe.last_seen_at === null ? '–' : times.ago(probe.last_seen_at),
+            'Last seen': number(probe.last_seen_at === null ? '–' : times.ago(probe.last_seen_at)),
           })),
           table,
           'probe list',
@@ -416,49 +314,39 @@ function stateOf({ quarantined, location, last_seen_at }: Probe): readonly [Stat
   return last_seen_at === null ? ['pending', 'Never connected'] : ['up', 'Trusted'];
 }
 
-function refusedOf({ items }: OutputOf<typeof listRefused>, { times }: OperatorsRequest): Html {
-  return section(
-    'Rejected messages',
-    items.length === 0
-      ? none('None in the last 7 days')
-      : shortList(
-          items.map(({ day, probe, probe_name, reason, meaning, count, last_at }) => ({
-            Day: day,
-            From: html`<span>${probe_name ?? probe}</span>`,
-            Reason: html`
-              <span class="stacked">
-                <code>${reason}</code>
-                <span class="softer">${meaning}</span>
-              </span>
-            `,
-            Count: countText(count),
-            Last: times.moment(last_at),
-          })),
-          table,
-          'refused list',
-        ),
+function refusedOf({ items }: OutputOf<typeof listRefused>, { times }: OperatorsRequest): Part {
+  return (
+    items.length > 0 &&
+    section(
+      'Messages rejected in the last 7 days',
+      shortList(
+        items.map(({ probe, probe_name, reason, meaning, count, last_at }) => ({
+          From: html`<b>${capital(probe_name ?? probe)}</b>`,
+          Reason: stacked(capital(meaning), html`<code>${reason}</code>`),
+          When: number(html`${countText(count)} times, last ${times.moment(last_at)}`),
+        })),
+        table,
+        'refused list',
+      ),
+    )
   );
 }
 
-function setAsideOf({ items }: OutputOf<typeof listSetAside>, { times }: OperatorsRequest): Html {
-  return section(
-    'Failed messages',
-    items.length === 0
-      ? none('All messages were processed')
-      : shortList(
-          items.map(({ id, reason, bytes, at, retry_asked_at }) => ({
-            Message: html`<a href="/operator/set-aside/${id}">Message ${id}</a>`,
-            Reason: html`
-              <span class="stacked">
-                <span>${reason}</span>
-                ${retry_asked_at !== null && html`<span class="softer">Retry requested</span>`}
-              </span>
-            `,
-            Bytes: countText(bytes),
-            Received: times.moment(at),
-          })),
-          table,
-          'set-aside list',
-        ),
+function setAsideOf({ items }: OutputOf<typeof listSetAside>, { times }: OperatorsRequest): Part {
+  return (
+    items.length > 0 &&
+    section(
+      'Failed messages',
+      shortList(
+        items.map(({ id, reason, bytes, at, retry_asked_at }) => ({
+          Message: html`<a class="row-link" href="/operator/set-aside/${id}">Message ${id}</a>`,
+          Reason: stacked(reason, retry_asked_at !== null && 'Retry requested'),
+          Size: number(`${countText(bytes)} bytes`),
+          Received: number(times.moment(at)),
+        })),
+        table,
+        'set-aside list',
+      ),
+    )
   );
 }

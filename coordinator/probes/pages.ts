@@ -19,7 +19,7 @@ import { type FormState, refuseUnlessMay, typed } from '../web/forms.ts';
 import { type Html, html, icon, type Part, safeUrl } from '../web/html.ts';
 import { menu, menuLink } from '../web/menu.ts';
 import { forMembers, type MembersRequest, type PageAnswer, seeOther, show } from '../web/page.ts';
-import { acts, stepTable } from '../web/tables.ts';
+import { acts, stacked, stepTable } from '../web/tables.ts';
 import { witnessMap } from '../web/witnesses.ts';
 import { showOwnProbe } from './contract.ts';
 
@@ -270,33 +270,14 @@ function rowOf(checker: Checker, { times, may }: MembersRequest) {
   const { id, name, continent, region, last_seen_at, quarantine_reason, doubt, state } = checker;
   return {
     id: `probe-${id}`,
-    State: html`
-      <span>
-        ${markOf(checker)}
-        ${last_seen_at !== null && html`<span class="note">${times.ago(last_seen_at)}</span>`}
-        ${
-          (state === 'quarantined' || state === 'doubted') &&
-          html`
-            <span class="note">
-              ${(state === 'doubted' ? doubt : quarantine_reason) ?? 'Quarantined'}.
-              Its results count as unknown.
-            </span>
-          `
-        }
-      </span>
-    `,
-    Probe: html`
-      <span class="stacked">
-        <b>${name}</b>
-        ${hostText(checker)}
-      </span>
-    `,
-    Continent: html`
-      <span>
-        ${continent}
-        <span class="note">${[region, locationText(checker)].filter(Boolean).join(' · ')}</span>
-      </span>
-    `,
+    State: stacked(
+      markOf(checker),
+      last_seen_at !== null && times.ago(last_seen_at),
+      (state === 'quarantined' || state === 'doubted') &&
+        `${(state === 'doubted' ? doubt : quarantine_reason) ?? 'Quarantined'}. Its results count as unknown.`,
+    ),
+    Probe: stacked(html`<b>${name}</b>`, hostText(checker)),
+    Continent: stacked(continent, [region, locationText(checker)].filter(Boolean).join(' · ')),
     'Your checks': checkedText(checker),
     ...(may(endProbe) && {
       More: acts(
@@ -314,13 +295,13 @@ function rowOf(checker: Checker, { times, may }: MembersRequest) {
 }
 
 /** What is known of its host: the network, its version, its clock. */
-function hostText({ origin_as, version, clock_offset_ms }: Checker): Part {
+function hostText({ origin_as, version, clock_offset_ms }: Checker): string {
   const known = [
     ...(origin_as === null ? [] : [`AS${origin_as}`]),
     ...(version === null ? [] : [version]),
     ...(clock_offset_ms === null ? [] : [`clock ${clockText(clock_offset_ms)}`]),
   ];
-  return known.length > 0 && html`<span class="softer">${known.join(' · ')}</span>`;
+  return known.join(' · ');
 }
 
 function markOf({ state }: Checker): Html {
@@ -337,10 +318,8 @@ function locationText({ name, place, private: isPrivate, location }: Checker): s
 function checkedText(checker: Checker): Part {
   const { monitors, checks, refuted } = checker;
   if (monitors === 0) return '–';
-  return html`
-    <span>
-      ${countText(monitors)} ${monitors === 1 ? 'monitor' : 'monitors'}, ${countText(checks)} ${checks === 1 ? 'check' : 'checks'}
-      ${refuted > 0 && html`<span class="note">${refutedText(checker)} disagreed</span>`}
-    </span>
-  `;
+  return stacked(
+    `${countText(monitors)} ${monitors === 1 ? 'monitor' : 'monitors'}, ${countText(checks)} ${checks === 1 ? 'check' : 'checks'}`,
+    refuted > 0 && `${refutedText(checker)} disagreed`,
+  );
 }

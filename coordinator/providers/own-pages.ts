@@ -1,5 +1,5 @@
 import type { OutputOf } from '../../shared/api/operation.ts';
-import { entryCard, entryPage, nextOf, proofFirst } from '../people/pages/parts.ts';
+import { emailForm, entryCard, entryPage, nextOf, proofFirst } from '../people/pages/parts.ts';
 import { confirm } from '../web/confirm.ts';
 import { copyable, heading, linkButton, notice } from '../web/elements.ts';
 import { formOf } from '../web/form-data.ts';
@@ -252,24 +252,13 @@ function search(state: FormState, next: string, isUnknown = false): PageAnswer {
       formSummary(state),
       isUnknown &&
         notice('down', 'No provider', 'No organisation here has a provider for this address.'),
-      html`
-        <form class="form" method="post">
-          ${hiddenField('next', next)}
-          ${textField({
-            name: 'email',
-            label: 'E-mail',
-            type: 'email',
-            autocomplete: 'username',
-            required: true,
-            autofocus: true,
-            state,
-          })}
-          <div class="actions">
-            <button class="button button-main">Continue</button>
-            ${linkButton(`/sign-in${query({ next })}`, 'Sign in another way')}
-          </div>
-        </form>
-      `,
+      emailForm({
+        state,
+        action: '/sign-in/provider',
+        fields: hiddenField('next', next),
+        verb: 'Continue',
+        beside: linkButton(`/sign-in${query({ next })}`, 'Sign in another way'),
+      }),
     ),
     { status: state.status },
   );

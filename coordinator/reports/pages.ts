@@ -66,18 +66,23 @@ async function pageOf(request: MembersRequest, link?: string): Promise<ShownPage
       <div class="stack">
         ${heading({
           sentence: sentenceOf(report, timesIn(report.time_zone, request.now)),
-          below: belowOf(report, timesIn(report.time_zone, request.now)),
+          below: html`
+            ${belowOf(report, timesIn(report.time_zone, request.now))}${' '}
+            <a href="/objectives">Objectives</a>
+          `,
           actions: html`
+            ${
+              request.may(shareReport) &&
+              linkButton('#share', 'Share', { main: true, symbol: 'share' })
+            }
             ${request.may(mailReport) && linkButton('#mail', 'Mail', { symbol: 'mail' })}
-            ${request.may(shareReport) && linkButton('#share', 'Share', { symbol: 'share' })}
-            ${linkButton('/objectives', 'Objectives')}
             <a
               class="button"
               href="${safeUrl(`/reports.csv${query(asked)}`)}"
               download
               data-no-prefetch
             >
-              ${icon('downwards')}Download as CSV
+              ${icon('downwards')}CSV
             </a>
           `,
         })}
@@ -318,7 +323,7 @@ async function filterForm({ ask, now, caller }: MembersRequest, asked: Asked): P
     });
   const select = filterSelects(asked);
   return html`
-    <form class="card fields" action="/reports">
+    <form class="card fields quarters" action="/reports">
       ${['monitor', 'time_zone'].map((name) => asked[name] && hiddenField(name, asked[name]))}
       ${select('period', 'Period', 'Last month', [
         ...before('month', 13),
@@ -349,7 +354,7 @@ async function filterForm({ ask, now, caller }: MembersRequest, asked: Asked): P
 
 function belowOf(report: Report, times: Times): Part {
   return html`
-    ${times.whole(report.from)} to ${times.whole(report.to)}, ${countingWords(report)}
+    ${times.day(report.from)} to ${times.day(Date.parse(report.to) - 1)}, ${countingWords(report)}
   `;
 }
 

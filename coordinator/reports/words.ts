@@ -1,5 +1,6 @@
 import type { OutputOf } from '../../shared/api/operation.ts';
 import type { getUptimeReport } from '../../shared/api/reports.ts';
+import { listInWords } from '../../shared/base/text.ts';
 import { durationText } from '../../shared/base/time.ts';
 import { percentOfEnough } from '../monitors/status.ts';
 import { percentText } from '../web/elements.ts';
@@ -50,9 +51,13 @@ export function countingWords({
   maintenance,
   unknown,
 }: Pick<Report, 'time_zone' | 'maintenance' | 'unknown'>): string {
-  const unknowns = { apart: 'not counted', up: 'counted as up', down: 'counted as down' } as const;
-  const counted = maintenance === 'apart' ? 'not counted' : 'counted as checked';
-  return `${time_zone}. Maintenance is ${counted}, unknown time ${unknowns[unknown]}, paused time not counted.`;
+  const apart = [
+    ...(maintenance === 'apart' ? ['maintenance'] : []),
+    ...(unknown === 'apart' ? ['unknown time'] : []),
+    'paused time',
+  ];
+  const counted = unknown === 'apart' ? '' : `; unknown time counts as ${unknown}`;
+  return `${time_zone}. Without ${listInWords(apart)}${counted}.`;
 }
 
 /** Kept, with what may still be down, or missed, with what was down too long. */

@@ -1,6 +1,7 @@
 import type { OutputOf } from '../../shared/api/operation.ts';
 import { listPingKeys } from '../../shared/api/ping-keys.ts';
 import { getToken, listTokens, revokeToken } from '../../shared/api/tokens.ts';
+import { capital, listInWords } from '../../shared/base/text.ts';
 import { clientLines, connectedAssistants } from '../assistants/pages.ts';
 import { proofFirst } from '../people/pages/parts.ts';
 import { confirm } from '../web/confirm.ts';
@@ -31,7 +32,7 @@ import {
   seeOther,
   show,
 } from '../web/page.ts';
-import { acts, stepTable } from '../web/tables.ts';
+import { acts, stacked, stepTable } from '../web/tables.ts';
 import { createToken } from './contract.ts';
 
 /** Tokens: one's own, and for owners and admins everyone's. */
@@ -41,6 +42,7 @@ export const tokensPage = forMembers.get('/tokens', async (request) => {
     ask(listTokens, asked.cursor === undefined ? {} : { cursor: asked.cursor }),
     connectedAssistants(request),
   ]);
+  const isPart = next_cursor !== null || assistants.isPart || asked.cursor !== undefined;
   const below = manages(request)
     ? 'A token acts as the member who created it. It is revoked when they leave or change role.'
     : 'These are your tokens. They are revoked when you leave or change role.';
@@ -49,7 +51,9 @@ export const tokensPage = forMembers.get('/tokens', async (request) => {
     place: 'tokens',
     main: html`
         ${heading({
-          sentence: 'API & assistants',
+          sentence: isPart
+            ? 'Tokens and assistants with access'
+            : accessSentence(items.filter(({ over }) => !over).length, assistants.count),
           below: html`
             <span class="row links">
               <a href="/api/v1/docs">API reference</a>
@@ -77,11 +81,21 @@ export const tokensPage = forMembers.get('/tokens', async (request) => {
             `
           }
         </section>
-        ${assistants}
+        ${assistants.section}
         ${clientLines(request.with.baseUrl())}
       `,
   });
 });
+
+/** `4 tokens and 3 assistants have access` */
+function accessSentence(tokens: number, assistants: number): string {
+  const some = (count: number, one: string) =>
+    count === 0 ? [] : [`${count} ${one}${count === 1 ? '' : 's'}`];
+  const all = [...some(tokens, 'token'), ...some(assistants, 'assistant')];
+  return all.length === 0
+    ? 'No program has access yet'
+    : `${capital(listInWords(all))} ${tokens + assistants === 1 ? 'has' : 'have'} access`;
+}
 
 function manages({ may }: MembersRequest): boolean {
   return may({ access: 'manage', whileEnding: true });
@@ -93,12 +107,7 @@ function rowOf(token: Token, request: MembersRequest) {
   const { id, name, shown, over } = token;
   return {
     id: `token-${id}`,
-    Name: html`
-      <span class="stacked">
-        <b>${name}</b>
-        <span class="softer"><code>${shown}…</code></span>
-      </span>
-    `,
+    Name: stacked(html`<b>${name}</b>`, html`<code>${shown}…</code>`),
     Access: accessText(token),
     ...(manages(request) && { Owner: ownerOf(token) }),
     'Last used': usedOf(token, request),
@@ -295,8 +304,9 @@ export const revokePages = forMembers.form('/tokens/:token_id/revoke', async (re
   const { name, shown: begins, over } = token;
   return {
     fresh: () => proofFirst(request),
-    shown: () =>
+    shown: (state) =>
       confirm({
+        state,
         title: `Revoke ${name}`,
         place: 'tokens',
         sentence: over ? `Remove ${name}?` : `Revoke ${name}?`,

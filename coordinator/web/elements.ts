@@ -23,7 +23,7 @@ export function chosenFields(
       ${groups.length + monitors.length === 0 ? html`<p class="soft">No monitors yet</p>` : null}
       ${chosenList(
         'groups[]',
-        'Groups (including monitors added later)',
+        'Groups, with monitors added later',
         'Filter by name',
         groups,
         state,
@@ -304,6 +304,15 @@ export function heading({ sentence, below, actions, trail = [] }: Heading): Html
     ${actions && html`<div class="actions">${actions}</div>`}
   </div>
 `;
+}
+
+/** A share of a whole, of which words beside it say how much; `state` gives its colour. */
+export function levelBar(share: number, state: State): Html {
+  return html`
+    <svg class="fill-${state} level" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+      <rect width="${Math.round(Math.min(1, share) * 100)}" height="6"></rect>
+    </svg>
+  `;
 }
 
 /** What people copy; `what` names it for those who do not see it. */

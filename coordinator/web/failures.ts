@@ -9,7 +9,7 @@ export const notFoundAnswer: ShownPage = saying(
   404,
   'Page not found',
   'Page not found',
-  'The address may be mistyped, its content deleted, or it belongs to another of your organisations.',
+  'Nothing is at this address. It may have been deleted, or belong to another of your organisations.',
   html`
     <form class="row tight search-form" action="/search" role="search">
       <input type="search" name="q" aria-label="Search" placeholder="Search" autocomplete="off">
@@ -33,7 +33,7 @@ function saying(
       <div class="card stack question">
         ${heading({ sentence, below })}
         ${more}
-        <p class="actions">${linkButton('/', 'View monitors')}</p>
+        <p class="actions">${linkButton('/', 'Go to monitors')}</p>
       </div>
     `,
   });

@@ -293,7 +293,7 @@ export type FormPage = {
   /** What a GET fills in, if anything, or the page that it shows instead. */
   readonly fresh?: () => Form | PageAnswer | undefined;
   readonly shown: (state: FormState) => Answered;
-  /** All fields, so that refusals mark them. Without, a refusal is a page of its own. */
+  /** All fields, so that refusals mark them; others stand above the form. */
   readonly fields?: readonly string[];
   readonly act: () => Promise<PageAnswer>;
 };
@@ -341,8 +341,7 @@ function kinds<Asked extends PageRequest>(
       }),
       page('POST', path, async (request) => {
         const { shown, fields, act } = await of(request);
-        if (!fields) return act();
-        const tried = await attempt(request.form, act, fields);
+        const tried = await attempt(request.form, act, fields ?? []);
         return 'done' in tried ? tried.done : shown(tried.refused);
       }),
     ],

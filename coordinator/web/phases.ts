@@ -6,7 +6,7 @@ export const phaseNames = {
   dns: 'DNS',
   tcp: 'TCP',
   tls: 'TLS',
-  first_byte: 'first byte',
+  first_byte: 'TTFB',
   rest: 'body',
 } as const;
 

@@ -16,6 +16,16 @@ export function number(inside: Part): Ending {
   return new Ending(inside, true);
 }
 
+/** What one cell says, below each other; on narrow screens beside each other, as other cells are. */
+export function stacked(first: Part, ...below: readonly Part[]): Html {
+  return html`
+    <span class="stacked">
+      <span>${first}</span>
+      ${below.map((each) => each && html`<span class="note">${each}</span>`)}
+    </span>
+  `;
+}
+
 /** A cell of buttons, which say themselves what they do: only screen readers hear its heading. */
 export function acts(inside: Part): Ending {
   return new Ending(inside, false);
@@ -32,8 +42,9 @@ type Row = {
 };
 
 /**
- * A list with a heading for each column. On narrow screens each row is two lines: its first cell, but
- * for its state, and below it the others. Without a row there is nothing.
+ * A list with a heading for each column. On narrow screens each row is two or three lines: what it is
+ * about, which is its first cell but for its state, and below it the others. Without a row there is
+ * nothing.
  */
 export function table(rows: readonly Row[], caption?: string): Html {
   return tableOf(rows, false, caption);
@@ -43,6 +54,9 @@ export function table(rows: readonly Row[], caption?: string): Html {
 export function stepTable(rows: readonly Row[]): Html {
   return tableOf(rows, true);
 }
+
+/** How a thing is, before what it is. */
+const marks = ['State', 'Status', 'Outcome', 'Visible to', 'Expires in'];
 
 function tableOf(rows: readonly Row[], steps: boolean, caption?: string): Html {
   const all = rows.map(({ id, part, ...cells }) => ({ id, part, cells: Object.entries(cells) }));
@@ -80,12 +94,21 @@ function headOf([heading, cell]: Entry): Html {
     : html`<th scope="col"><span class="unseen">${heading}</span></th>`;
 }
 
-function cellOf([heading, cell]: Entry): Html {
-  if (cell === '–') return html`<td data-label="${heading}" class="none">–</td>`;
-  if (!(cell instanceof Ending)) return html`<td data-label="${heading}">${cell}</td>`;
+function cellOf(entry: Entry, at: number, all: readonly Entry[]): Html {
+  const [heading, cell] = entry;
+  if (!(cell instanceof Ending)) {
+    const kind = kindOf(heading, cell, at > 0 && !(at === 1 && marks.includes(all[0]?.[0] ?? '')));
+    return html`<td data-label="${heading}"${kind && html` class="${kind}"`}>${cell}</td>`;
+  }
   if (!cell.isLabelled) return html`<td class="acts">${cell.inside}</td>`;
   if (cell.inside === '–') return html`<td data-label="${heading}" class="number none">–</td>`;
   return /^\d[\d,]*$/.test(String(cell.inside))
     ? html`<td data-label="${String(cell.inside) === '1' ? heading.replace(/s$/, '') : heading}" class="number counted">${cell.inside}</td>`
     : html`<td data-label="${heading}" class="number">${cell.inside}</td>`;
+}
+
+function kindOf(heading: string, cell: Part, isFact: boolean): string | null {
+  if (marks.includes(heading)) return 'mark';
+  if (!isFact) return 'subject';
+  return cell === '–' ? 'none' : null;
 }

@@ -9,6 +9,7 @@ import { ownJobOutage, ownSplit, ownSplitOutage, storesSlug } from '../support/o
 import {
   askedBy,
   ownAssistant,
+  ownDeleted,
   ownImport,
   ownInvitation,
   ownMember,
@@ -122,6 +123,7 @@ export const pageLooks: readonly PageLook[] = [
   { name: 'dashboard-account', path: '/', as: 'owner', first: openMenu('account-menu') },
   { name: 'dashboard-of-a-viewer', path: '/?sort=downtime&q=shop', as: 'viewer' },
   { name: 'trash', path: '/monitors/trash', as: 'owner' },
+  { name: 'trash-delete', path: `/monitors/trash/${ownDeleted}/delete`, as: 'owner' },
   { name: 'certificates', path: '/certificates', as: 'owner' },
   { name: 'dashboard-without-a-find', path: '/?status=pending', as: 'owner' },
   { name: 'sign-in', path: '/sign-in', as: 'stranger' },
@@ -524,6 +526,11 @@ export const pageLooks: readonly PageLook[] = [
   // Of these the admin is the one who runs the installation.
   { name: 'operator', path: '/operator', as: 'admin' },
   { name: 'operator-set-aside', path: `/operator/set-aside/${ownSetAside}`, as: 'admin' },
+  {
+    name: 'operator-set-aside-delete',
+    path: `/operator/set-aside/${ownSetAside}/delete`,
+    as: 'admin',
+  },
   { name: 'not-found', path: '/nothing', as: 'owner' },
 ];
 

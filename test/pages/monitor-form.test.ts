@@ -133,7 +133,7 @@ describeInBrowser('a monitor', (browser) => {
       await page.getByLabel('Check every').selectOption({ label: 'custom …' });
       await page.getByLabel('Seconds').fill('90');
       await page.getByLabel('Seconds').blur();
-      if (scripts) await sees(tab, '(960 checks a day)');
+      if (scripts) await sees(tab, '960 checks a day');
       await page.locator('.fold > summary', { hasText: 'Assertions' }).click();
       await page.getByLabel('Body contains').fill('fine');
       await page.getByRole('button', { name: 'Save', exact: true }).click();

@@ -33,6 +33,9 @@ export const ownProbe = '01900000-0000-7000-8000-000000000008';
 /** What is about to be imported. */
 export const ownImport = '01900000-0000-7000-8000-000000000009';
 
+/** A monitor in the trash. */
+export const ownDeleted = '01900000-0000-7000-8000-000000000010';
+
 /** A message that could not be worked on. */
 export const ownSetAside = 7;
 
@@ -75,6 +78,8 @@ const seedOrganisation = async (
     { id: ownImport, source: 'uptime-kuma', ...imported },
     now,
   );
+  await sql`insert into deleted_monitors (monitor_id, monitor_key, organisation_id, name, type, target, deleted_at, deleted_by)
+    values (${ownDeleted}, 1000000, ${house.organisation}, 'Old shop', 'https', 'https://old.shop.example/', ${new Date(at(86_400_000))}, 'Ben Ortiz')`;
   await sql`update installation set sign_of_life_at = ${new Date(at(20_000))}`;
   await sql`insert into notices (kind, subject, message, began_at, ended_at) values
     ('probe_lost', 'a', 'Osaka 1 was not heard for 5 minutes.', ${new Date(at(900_000))}, null),

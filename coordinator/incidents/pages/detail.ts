@@ -39,7 +39,7 @@ import {
   show,
 } from '../../web/page.ts';
 import { banner } from './banner.ts';
-import { evidenceMatrix } from './evidence.ts';
+import { continentsOf, evidenceMatrix } from './evidence.ts';
 import { flapsOf, type Incident, incidentStory } from './timeline.ts';
 import { isOfJob } from './verdict.ts';
 
@@ -95,6 +95,7 @@ function mainOf(open: Open): Html {
   const { id, monitor, monitor_name: name, confirmed_at } = incident;
   const sentence = incidentSentence({
     ...incident,
+    continents: incident.continents ?? continentsOf(incident.checks),
     name,
     confirmed: confirmed_at !== null,
     duration_ms: incident.duration_s * 1_000,

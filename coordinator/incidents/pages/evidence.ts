@@ -1,6 +1,7 @@
 import type { getIncidentEvidence } from '../../../shared/api/incidents.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { isRecord } from '../../../shared/base/json.ts';
+import type { Continents } from '../../../shared/base/text.ts';
 import type { Witness } from '../../../shared/checks/result.ts';
 import { byContinent, stateMark } from '../../web/elements.ts';
 import { type Html, html, type Part } from '../../web/html.ts';
@@ -233,6 +234,14 @@ export function checksByContinent(
   return [...of.values()].toSorted(
     (a, b) => partOrder.indexOf(a.part) - partOrder.indexOf(b.part) || byContinent(a, b),
   );
+}
+
+/** What they saw, where nothing else says it; null without any outside. */
+export function continentsOf(checks: readonly SeenCheck[]): Continents | null {
+  const outside = checksByContinent(checks).filter(({ place }) => place === null);
+  const having = (outcome: string) =>
+    outside.flatMap((each) => (each.outcome === outcome ? [each.continent] : []));
+  return outside.length === 0 ? null : { failed: having('fail'), passed: having('ok'), asked: [] };
 }
 
 /** Of an incident that began at `began`. */

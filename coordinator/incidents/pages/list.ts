@@ -17,7 +17,7 @@ import {
 import { filterSelects, hiddenField } from '../../web/forms.ts';
 import { type Html, html, icon, type Part, query, safeUrl } from '../../web/html.ts';
 import { forMembers, type MembersRequest, show } from '../../web/page.ts';
-import { acts, number, stepTable } from '../../web/tables.ts';
+import { acts, number, stacked, stepTable } from '../../web/tables.ts';
 import { listFoldedIncidents, listIncidentChoices } from '../contract.ts';
 import { flapping, flapsOf } from './timeline.ts';
 import { isOfJob } from './verdict.ts';
@@ -283,26 +283,20 @@ function rowOf(
     .join(', ');
   return {
     id: `incident-${id}`,
-    State:
-      acknowledged_at === null
-        ? stateOf(incident)
-        : html`
-          <span>
-            ${stateOf(incident)}
-            <span class="note">
-              ${icon('check')}${acknowledged_by ?? 'someone'}${
-                open && html`, ${minutes(now - Date.parse(acknowledged_at))}`
-              }
-            </span>
-          </span>
+    State: stacked(
+      stateOf(incident),
+      acknowledged_at !== null &&
+        html`
+          ${icon('check')}${acknowledged_by ?? 'someone'}${
+            open && html`, ${minutes(now - Date.parse(acknowledged_at))}`
+          }
         `,
-    Monitor: html`
-      <span>
-        <a class="row-link" href="/incidents/${id}">${monitor_name}</a>
-        ${count > 1 && html` · <a href="${safeUrl(href)}">${count} times</a>`}
-        ${flapping(flaps)}
-      </span>
-    `,
+    ),
+    Monitor: stacked(
+      html`<a class="row-link" href="/incidents/${id}">${monitor_name}</a>`,
+      count > 1 && html`<a href="${safeUrl(href)}">${count} times</a>`,
+      flapping(flaps),
+    ),
     Cause: cause ?? '–',
     Started: times.moment(started_at),
     Duration: number(durationText(long)),

@@ -34,7 +34,7 @@ export function incidentStory(incident: Incident, outcomes: readonly string[], t
       ${
         incident.open &&
         html`
-          <li class="tone-up">
+          <li>
             <span class="story-when">now</span>
             ${icon('again')}
             <span>
@@ -161,7 +161,7 @@ function confirmedStep(incident: Incident): Step[] {
   // Rule 10: why one private place may confirm another.
   const place = checks.find(({ part }) => part === 'confirmed')?.place ?? null;
   const where =
-    place === null ? confirmed_from?.continent : `${place} (another host and public address)`;
+    place === null ? confirmed_from?.continent : `${place}, another host and public address`;
   const who =
     confirmed_from === null
       ? 'Confirmed'
@@ -189,6 +189,7 @@ function lookedSteps(incident: Incident): Step[] {
   return asked.map(({ at, continent, place, probe, outcome, cause }) => ({
     at: Date.parse(at),
     symbol: outcome === 'fail' ? 'down' : outcome === 'ok' ? 'up' : 'unknown',
+    ...(outcome === 'fail' && { tone: 'down' }),
     words: html`
       ${probe}${place !== probe && `, ${place ?? continent}`}, ${
         outcome === 'fail'

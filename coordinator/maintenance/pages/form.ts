@@ -214,10 +214,10 @@ function repeatFields(state: FormState): Html {
       choices: [
         { value: 'once', label: 'Does not repeat' },
         { value: 'daily', label: 'Every day' },
-        { value: 'weekdays', label: 'Weekdays (Monday to Friday)' },
+        { value: 'weekdays', label: 'Monday to Friday' },
         { value: 'weekly', label: 'Every week on …' },
         { value: 'monthly_day', label: 'Every month on this day' },
-        { value: 'monthly_nth', label: 'Every month on this weekday (such as 2nd Tuesday)' },
+        { value: 'monthly_nth', label: 'Every month on this weekday, such as the 2nd Tuesday' },
         { value: 'monthly_last', label: 'Every month on the last such weekday' },
         { value: 'own', label: 'Custom (RRULE)' },
       ],

@@ -1,11 +1,12 @@
 import { createMaintenanceWindow } from '../../../shared/api/maintenance.ts';
 import { listMonitors } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
+import { capital } from '../../../shared/base/text.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import { chips, heading, linkButton, nothing, type State, stateMark } from '../../web/elements.ts';
 import { type Html, html, icon, safeUrl } from '../../web/html.ts';
 import { forMembers, type MembersRequest, show } from '../../web/page.ts';
-import { stepTable } from '../../web/tables.ts';
+import { stacked, stepTable } from '../../web/tables.ts';
 import { listMaintenanceByTime, maintenanceRows } from '../contract.ts';
 import { titleFrom } from './parts.ts';
 
@@ -106,14 +107,11 @@ function rowOf(row: Row, { times, now }: MembersRequest) {
     id: `window-${id}`,
     Status: windowMark(state),
     Window: html`<a class="row-link" href="/maintenance/${id}">${titleOfRow(row)}</a>`,
-    [state === 'over' ? 'Last time' : 'When']: html`
-      <span>
-        ${near ?? times.span(starts_at, ends_at)}
-        <span class="note">
-          ${near !== null && times.span(starts_at, ends_at)}${near !== null && repeats !== null && ', '}${repeats}
-        </span>
-      </span>
-    `,
+    [state === 'over' ? 'Last time' : 'When']: stacked(
+      near ?? times.span(starts_at, ends_at),
+      near !== null && times.span(starts_at, ends_at),
+      repeats !== null && capital(repeats),
+    ),
     Affects: coversText(row),
   };
 }

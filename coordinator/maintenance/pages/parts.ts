@@ -4,6 +4,7 @@ import type { Choices } from '../../web/elements.ts';
 import { type Form, formOf } from '../../web/form-data.ts';
 import { type Html, html, icon } from '../../web/html.ts';
 import type { MembersRequest } from '../../web/page.ts';
+import { stacked, table } from '../../web/tables.ts';
 import { timesIn as timesInImport } from '../../web/times.ts';
 import type { showMaintenanceWindow } from '../contract.ts';
 
@@ -248,54 +249,48 @@ export function formOfWindow({
 type UpcomingWindow = Pick<Window, 'time_zone' | 'repeats' | 'next_occurrences'>;
 
 /** When a window is, in both time zones. */
-export function upcomingTable(
-  { time_zone, next_occurrences }: UpcomingWindow,
-  { times, now }: MembersRequest,
+export function upcomingTable(window: UpcomingWindow, request: MembersRequest): Html {
+  const { own, other, beside } = bothZones(window, request);
+  return table(
+    window.next_occurrences.map((each) => ({
+      [window.time_zone]: stacked(
+        html`
+          ${own.span(each.starts_at, each.ends_at)}
+          ${Date.parse(each.starts_at) <= request.now && html` <b class="state-maintenance">active</b>`}
+        `,
+        ...clockNotes(each),
+      ),
+      ...(beside && { [other]: beside.span(each.starts_at, each.ends_at) }),
+    })),
+    'Occurrences',
+  );
+}
+
+/** The next one, or the last of a window that is over. */
+export function occurrence(
+  window: UpcomingWindow & Pick<Window, 'starts_at' | 'ends_at'>,
+  request: MembersRequest,
 ): Html {
+  const { own, other, beside } = bothZones(window, request);
+  const { starts_at, ends_at, notes } = window.next_occurrences[0] ?? { ...window, notes: [] };
+  return stacked(
+    own.span(starts_at, ends_at),
+    window.repeats === null && beside && html`${beside.span(starts_at, ends_at)} in ${other}`,
+    ...clockNotes({ notes }),
+  );
+}
+
+function clockNotes({ notes }: Pick<Window['next_occurrences'][number], 'notes'>): readonly Html[] {
+  return notes.map((note) => html`<span class="clock-note">${icon('clock')}${note}</span>`);
+}
+
+function bothZones({ time_zone }: UpcomingWindow, { times, now }: MembersRequest) {
   const other = otherZone(time_zone, times.zone);
-  const [own, beside] = [
-    timesInImport(time_zone, now),
-    other === undefined ? undefined : timesInImport(other, now),
-  ];
-  return html`
-    <div class="table-card">
-      <table class="cards">
-        <thead>
-          <tr>
-            <th scope="col">Time zone: ${time_zone}</th>
-            ${other !== undefined && html`<th scope="col">In ${other}</th>`}
-          </tr>
-        </thead>
-        <tbody>
-          ${next_occurrences.map(
-            ({ starts_at, ends_at, notes }) =>
-              html`
-                <tr>
-                  <td data-label="${time_zone}">
-                    <span>
-                      ${own.span(starts_at, ends_at)}
-                      ${Date.parse(starts_at) <= now && html` <b class="state-maintenance">active</b>`}
-                      ${notes.map(
-                        (note) =>
-                          html`<span class="note clock-note">${icon('clock')}${note}</span>`,
-                      )}
-                    </span>
-                  </td>
-                  ${
-                    beside !== undefined &&
-                    html`
-                      <td data-label="${other ?? ''}">
-                        <span>${beside.span(starts_at, ends_at)}</span>
-                      </td>
-                    `
-                  }
-                </tr>
-              `,
-          )}
-        </tbody>
-      </table>
-    </div>
-  `;
+  return {
+    own: timesInImport(time_zone, now),
+    other: other ?? '',
+    beside: other === undefined ? undefined : timesInImport(other, now),
+  };
 }
 
 /** The zone shown beside that of the window: the reader's if it differs, otherwise UTC. */

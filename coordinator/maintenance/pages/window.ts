@@ -9,7 +9,7 @@ import { Refusal } from '../../../shared/base/errors.ts';
 import { capital } from '../../../shared/base/text.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import { confirm } from '../../web/confirm.ts';
-import { heading, linkButton } from '../../web/elements.ts';
+import { figure, heading, linkButton } from '../../web/elements.ts';
 import { refuseUnlessMay } from '../../web/forms.ts';
 import { type Html, html, icon, joined, type Part, safeUrl } from '../../web/html.ts';
 import { menuLink, moreActions } from '../../web/menu.ts';
@@ -23,7 +23,7 @@ import {
 } from '../../web/page.ts';
 import { showMaintenanceWindow } from '../contract.ts';
 import { windowMark } from './list.ts';
-import { titleFrom, upcomingTable } from './parts.ts';
+import { occurrence, titleFrom, upcomingTable } from './parts.ts';
 
 const windowPage = forMembers.get('/maintenance/:window_id', async (request) =>
   showPage(request, await ofAddress(request)),
@@ -45,40 +45,26 @@ function showPage(request: MembersRequest, shown: WindowDetail): PageAnswer {
           sentence: sentenceOf(shown, now),
           below: html`
             ${windowMark(state)} <span class="softer">·</span> ${
-              window.repeats === null ? 'Once' : capital(window.repeats)
-            },
-            for ${lengthText(shown)} <span class="softer">
-              ·
-            </span> Time zone: ${window.time_zone}
+              isOver
+                ? 'In uptime its time counts as maintenance'
+                : 'Checks go on, and alerts wait until it ends'
+            }${!may(updateMaintenanceWindow) && '. Your role can only view it.'}
           `,
           actions: actionsOf(shown, request),
           trail: [{ href: '/maintenance', name: 'Maintenance' }],
         })}
-        <section class="card stack">
-          <h2>Affected monitors</h2>
-          ${covers(shown)}
-          <p class="soft">
-            They are still checked, and incidents are recorded. Alerts wait until the window ends,
-            and are sent if the incident is still open. In uptime this time counts as
-            maintenance.${!may(updateMaintenanceWindow) && ' Your role can only view it.'}
-          </p>
-        </section>
-        <section>
-          <div class="section-head">
-            <h2>
-              ${isOver ? 'Last occurrence' : window.repeats === null ? 'Occurrence' : 'Next occurrences'}
-            </h2>
-          </div>
-          ${
-            isOver
-              ? html`
-                <p class="nothing card">
-                  ${window.repeats !== null && 'First: '}${request.times.span(window.starts_at, window.ends_at)}
-                </p>
-              `
-              : upcomingTable(window, request)
-          }
-        </section>
+        <dl class="figures facts-row">
+          ${figure(isOver || window.repeats === null ? 'When' : 'Next', occurrence(window, request))}
+          ${figure('Length', lengthText(shown))}
+          ${figure('Repeats', capital(window.repeats ?? 'once'))}
+          ${figure('Time zone', window.time_zone)}
+          <div class="wide links"><dt>Affected</dt><dd>${covers(shown)}</dd></div>
+        </dl>
+        ${
+          !isOver &&
+          window.repeats !== null &&
+          html`<section><h2>Next occurrences</h2>${upcomingTable(window, request)}</section>`
+        }
       </div>
     `,
   });
@@ -140,29 +126,18 @@ function actionsOf(
   `;
 }
 
-function covers({ groups, monitors }: WindowDetail): Html {
-  const links = (items: WindowDetail['groups'], folder: 'groups' | 'monitors'): readonly Part[] =>
-    items.map(({ id, name }) =>
-      folder === 'groups'
-        ? html`<a href="${safeUrl(`/groups/${id}`)}">${name}</a>`
-        : html`<a href="/monitors/${id}">${name}</a>`,
-    );
-  if (groups.length + monitors.length === 0)
-    return html`<p class="soft">Everything it affected was deleted.</p>`;
-  return html`
-    ${
-      groups.length > 0 &&
-      html`
-        <p class="links">
-          ${groups.length === 1 ? 'Group' : 'Groups'} ${joined(
-            links(groups, 'groups'),
-            ', ',
-          )} (including monitors added later)
-        </p>
-      `
-    }
-    ${monitors.length > 0 && html`<p class="links">${joined(links(monitors, 'monitors'), ', ')}</p>`}
-  `;
+function covers({ groups, monitors }: WindowDetail): Part {
+  if (groups.length + monitors.length === 0) return 'Everything it affected was deleted';
+  return joined(
+    [
+      ...groups.map(
+        ({ id, name }) =>
+          html`<a href="${safeUrl(`/groups/${id}`)}">${name}</a> and what is added to it`,
+      ),
+      ...monitors.map(({ id, name }) => html`<a href="/monitors/${id}">${name}</a>`),
+    ],
+    ', ',
+  );
 }
 
 function ofAddress({ ask, path }: MembersRequest): Promise<WindowDetail> {
@@ -205,8 +180,9 @@ const deletePages = forMembers.form('/maintenance/:window_id/delete', async (req
   const [{ id }, title] = [shown.window, titleOf(shown)];
   return {
     fresh: () => refuseUnlessMay(request, deleteMaintenanceWindow),
-    shown: () =>
+    shown: (state) =>
       confirm({
+        state,
         title: `Delete ${title}`,
         place: 'maintenance',
         below: `It will not run again${shown.state === 'running' ? ', and alerts of open incidents are sent now' : ''}. Past maintenance still counts as maintenance in uptime.`,

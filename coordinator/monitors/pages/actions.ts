@@ -16,15 +16,16 @@ import { checkedFrom } from './settings.ts';
 
 const pauseWords = 'Stops checks and alerts. Not counted in uptime. Closes the open incident.';
 export const trashWords =
-  'It is in the trash for 7 days, with its history: until then you can restore it. It is not checked there, and no page shows it. To stop for a while, pause it.';
+  'Checks and alerts stop at once. It stays in the trash for 7 days, from where it can be restored with its history.';
 const resumeWords = 'Checks start again at once, and you are alerted when it fails.';
 
 const deletePages = forMembers.form('/monitors/:monitor_id/delete', async (request) => {
   const monitor = await monitorOf(request, deleteMonitor);
   const { id, name } = monitor;
   return {
-    shown: () =>
+    shown: (state) =>
       confirm({
+        state,
         title: `Delete ${name}`,
         place: 'monitors',
         below: trashWords,
@@ -102,13 +103,14 @@ export const monitorActs: readonly Page[] = [
 function switching(verb: 'pause' | 'resume'): readonly Page[] {
   const [Verb, done] = verb === 'pause' ? ['Pause', 'is paused.'] : ['Resume', 'is resumed.'];
   return forMembers.form(`/monitors/:monitor_id/${verb}`, (request) => ({
-    shown: async () => {
+    shown: async (state) => {
       const monitor = await monitorOf(request, updateMonitor);
       const { id, name, enabled } = monitor;
       // Redirects also when someone else was faster.
       if (enabled !== (verb === 'pause'))
         return seeOther(`/monitors/${id}`, { said: `${name} ${done}` });
       return confirm({
+        state,
         title: `${Verb} ${name}`,
         place: 'monitors',
         below: verb === 'pause' ? pauseWords : resumeWords,

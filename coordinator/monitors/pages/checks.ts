@@ -3,15 +3,7 @@ import type { OutputOf } from '../../../shared/api/operation.ts';
 import { checkOutcomes, getMonitorChecks } from '../../../shared/api/results.ts';
 import { capital } from '../../../shared/base/text.ts';
 import { evidenceRows } from '../../incidents/pages/evidence.ts';
-import {
-  figure,
-  heading,
-  linkButton,
-  moreLink,
-  msText,
-  notice,
-  stateMark,
-} from '../../web/elements.ts';
+import { heading, linkButton, moreLink, msText, notice, stateMark } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import { freshForm, selectField, textField } from '../../web/forms.ts';
 import { type Html, html, query } from '../../web/html.ts';
@@ -57,7 +49,10 @@ export const checksPage = forMembers.get('/monitors/:monitor_id/checks', async (
     live: cursor === undefined && !isFiltered,
     main: html`
         ${heading({
-          sentence: `Checks of ${monitor.name}`,
+          sentence:
+            isFiltered || cursor !== undefined || items.length === 0
+              ? `Checks of ${monitor.name}`
+              : lastWords(items, monitor.name),
           trail: [
             { href: '/', name: 'Monitors' },
             { href: `/monitors/${monitor_id}`, name: monitor.name },
@@ -146,6 +141,13 @@ async function filterForm({ ask, path }: MembersRequest, filter: Filter): Promis
   `;
 }
 
+/** `9 of the last 50 checks of Checkout failed` */
+function lastWords(items: readonly Check[], name: string): string {
+  const failed = items.filter(({ outcome }) => outcome === 'fail').length;
+  const last = items.length === 1 ? 'check' : `${items.length} checks`;
+  return `${failed === 0 ? 'None' : failed} of the last ${last} of ${name} failed`;
+}
+
 type Check = OutputOf<typeof getMonitorChecks>['items'][number];
 
 function tableOf(
@@ -183,6 +185,8 @@ function classWords(cause: string): string {
 }
 
 /** One check: when, where, how long each phase took, and what it saw if that is kept. */
+const outcomeVerbs = { ok: 'passed', fail: 'failed', unknown: 'was inconclusive' } as const;
+
 export const checkPage = forMembers.get('/monitors/:monitor_id/check', async (request) => {
   const { ask, path, times, query: asked } = request;
   const { monitor_id } = path;
@@ -201,9 +205,9 @@ export const checkPage = forMembers.get('/monitors/:monitor_id/check', async (re
     main: html`
       <div class="stack">
         ${heading({
-          sentence: `Check of ${monitor.name}`,
+          sentence: `${monitor.name} ${outcomeVerbs[outcome]} from ${check.probe}`,
           below: html`
-            ${times.whole(check.at)}${' '}${times.zoneName(check.at)}, from ${check.probe}${', '}${check.continent}
+            ${times.whole(check.at)} ${times.zoneName(check.at)} · ${check.continent}
           `,
           trail: [
             { href: '/', name: 'Monitors' },
@@ -211,11 +215,11 @@ export const checkPage = forMembers.get('/monitors/:monitor_id/check', async (re
             { href: `/monitors/${monitor_id}/checks`, name: 'Checks' },
           ],
         })}
-        ${notice(state, outcomeWords[outcome], why)}
-        <dl class="figures">
-          ${figure('Response', msText(check.took_ms))}
-        </dl>
-        ${bar && html`<div class="card phases">${bar}</div>`}
+        ${why !== null && notice(state, why)}
+        <section class="card phases">
+          <h2>${check.took_ms === null ? 'No response time' : `Response in ${msText(check.took_ms)}`}</h2>
+          ${bar}
+        </section>
         <section>
           <div class="section-head">
             <h2>Evidence</h2>

@@ -484,7 +484,11 @@ function uptimeFigures({ days, from, to, percent, up_seconds, down_seconds }: Le
   const ms = Date.parse(to) - Date.parse(from);
   const shown = percentOfEnough(percent, (up_seconds + down_seconds) * 1_000);
   return html`
-    ${figure(`Uptime, ${daysText(days, ms)}`, percentFigure(shown))}
+    ${
+      shown === null
+        ? figure('Uptime', html`<small>after the first hour</small>`)
+        : figure(`Uptime, ${daysText(days, ms)}`, percentFigure(shown))
+    }
     ${figure('Down', down_seconds === 0 ? 'Never' : durationText(down_seconds * 1_000))}
   `;
 }

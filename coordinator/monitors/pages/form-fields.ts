@@ -82,7 +82,7 @@ export function checksPerDay(kind: Kind, form: Form): Html {
     count >= 1
       ? `${countText(Math.floor(count))} ${noun}${Math.floor(count) === 1 ? '' : 's'} a day`
       : `a ${noun} every ${words(seconds)}`;
-  return html`<p class="a-day" id="a-day" data-refreshed>${count > 0 && html`(${often})`}</p>`;
+  return html`<p class="a-day" id="a-day" data-refreshed>${count > 0 && often}</p>`;
 }
 
 const units = [

@@ -208,10 +208,21 @@ function groupFold(
       <summary>
         ${name}
         ${status !== 'up' && stateMark(stateOf(status))}
-        <span class="softer">${failing > 0 ? `${failing} of ${monitors} failing` : monitors}</span>
+        <span class="softer">${failing > 0 ? failingWords(failing, rows) : monitors}</span>
       </summary>
     </details>
   `;
+}
+
+/** `1 down, 1 verifying`; of a group that goes on on another page only how many fail. */
+function failingWords(failing: number, rows: readonly Row[]): string {
+  const parts = (['down', 'verifying'] as const).flatMap((state) => {
+    const count = rows.filter(({ status }) => status === state).length;
+    return count === 0 ? [] : [{ count, words: `${count} ${state}` }];
+  });
+  return parts.reduce((sum, { count }) => sum + count, 0) === failing
+    ? parts.map(({ words }) => words).join(', ')
+    : `${failing} failing`;
 }
 
 function rowOf(row: Row, shown: Shown): Html {
@@ -394,9 +405,9 @@ function bulk(groups: readonly GroupChoice[], back: string): Html {
     <div class="row tight bulk">
       ${enterButton('none')}${hiddenField('back', back)}
       <span class="bulk-words">selected</span>
-      ${act('pause', html`${icon('pause')}Pause`)}
-      ${act('resume', html`${icon('play')}Resume`)}
-      ${act('maintenance', html`${icon('maintenance')}Maintenance`)}
+      ${act('pause', 'Pause')}
+      ${act('resume', 'Resume')}
+      ${act('maintenance', 'Maintenance')}
       ${menu({
         id: 'bulk-mute',
         words: 'Mute…',
@@ -432,7 +443,7 @@ function bulk(groups: readonly GroupChoice[], back: string): Html {
         `,
       })}
       <button class="button button-quiet" type="reset">Clear</button>
-      ${act('delete', html`${icon('delete')}Delete`, ' button-danger')}
+      ${act('delete', 'Delete', ' button-danger')}
     </div>
   `;
 }

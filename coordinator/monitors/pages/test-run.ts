@@ -3,10 +3,10 @@ import { getTest } from '../../../shared/api/test-runs.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
 import { countInWords } from '../../../shared/base/text.ts';
 import { evidenceRows } from '../../incidents/pages/evidence.ts';
-import { byContinent, msText, stateMark } from '../../web/elements.ts';
-import { type Html, html } from '../../web/html.ts';
+import { byContinent, msText, shortName, stateMark } from '../../web/elements.ts';
+import { type Html, html, type Part } from '../../web/html.ts';
 import type { Ask } from '../../web/page.ts';
-import { phaseBar } from '../../web/phases.ts';
+import { phaseBarAlone, phaseLegend, phasesMs } from '../../web/phases.ts';
 
 /**
  * What a test run shows, piece by piece in the order of the document as answers come: who was
@@ -70,11 +70,6 @@ function answerLine(answer: TestAnswer, at: number): Html {
           `
           : answer.cause !== null && html`<p class="state-down">${answer.cause}</p>`
       }
-      ${phaseBar({
-        phases: answer.phases,
-        tookMs: answer.took_ms,
-        hasBody: hasBody(answer.evidence),
-      })}
     </li>
   `;
 }
@@ -132,6 +127,7 @@ export function testRunEnds({
     <p class="trial-verdict" role="status">
       ${verdictOf(asked, answers)} <span class="soft">Nothing was saved.</span>
     </p>
+    ${scaled(answers)}
     ${
       rows.length > 0 &&
       html`
@@ -153,6 +149,31 @@ export function testRunEnds({
     }
     </section>
   `;
+}
+
+/** How long each took, on the scale of the slowest: known once all have answered. */
+function scaled(answers: readonly TestAnswer[]): Part {
+  const timed = answers.map(({ continent, phases, took_ms: tookMs, evidence }) => ({
+    continent,
+    is: { phases, tookMs, hasBody: hasBody(evidence) },
+  }));
+  const slowestMs = Math.max(0, ...timed.map(({ is }) => phasesMs(is)));
+  return (
+    slowestMs > 0 &&
+    html`
+      <div class="lanes">
+        ${timed.map(
+          ({ continent, is }) => html`
+            <div class="sample-lane">
+              <span class="soft">${shortName(continent)}</span>
+              <div class="phases-cell">${phaseBarAlone(is, slowestMs) ?? '–'}</div>
+            </div>
+          `,
+        )}
+        ${phaseLegend()}
+      </div>
+    `
+  );
 }
 
 function verdictOf(asked: TestedProbes, answers: readonly TestAnswer[]): string {

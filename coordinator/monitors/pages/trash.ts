@@ -1,9 +1,17 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { listDeletedMonitors, restoreMonitor } from '../../../shared/api/trash.ts';
-import { heading, linkButton, moreLink, nothing } from '../../web/elements.ts';
+import { Refusal } from '../../../shared/base/errors.ts';
+import { confirm } from '../../web/confirm.ts';
+import { heading, linkButton, moreLink, nothing, rowAct } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
-import { attempt, type FormState, formSummary, freshForm } from '../../web/forms.ts';
-import { type Html, html, icon, query } from '../../web/html.ts';
+import {
+  attempt,
+  type FormState,
+  formSummary,
+  freshForm,
+  refuseUnlessMay,
+} from '../../web/forms.ts';
+import { html, query } from '../../web/html.ts';
 import {
   forMembers,
   type MembersRequest,
@@ -12,6 +20,7 @@ import {
   seeOther,
   show,
 } from '../../web/page.ts';
+import { acts, number, stacked, table } from '../../web/tables.ts';
 import { purgeMonitor } from '../contract.ts';
 import { kindWord } from './monitor-table.ts';
 
@@ -35,8 +44,8 @@ async function trashPage(
     status: refused.status,
     main: html`
       ${heading({
-        sentence: 'Trash',
-        below: items.length > 0 && 'Deleted monitors are kept for 7 days, with history.',
+        sentence: sentenceOf(items.length, next_cursor !== null),
+        below: items.length > 0 && 'Deleted monitors are kept for 7 days, with their history.',
         trail: [{ href: '/', name: 'Monitors' }],
       })}
       ${formSummary(refused)}
@@ -44,71 +53,49 @@ async function trashPage(
         items.length === 0
           ? nothing(
               'delete',
-              'The trash is empty. Deleted monitors are kept here for 7 days, with history.',
+              'Deleted monitors are kept here for 7 days, with their history.',
               linkButton('/', 'Show monitors'),
             )
-          : html`
-            <div class="table-card">
-              <table class="cards">
-                <caption class="unseen">Deleted monitors</caption>
-                <thead>
-                  <tr>
-                    <th scope="col">Monitor</th>
-                    <th scope="col">Deleted</th>
-                    <th scope="col" class="number">Days left</th>
-                    ${
-                      request.may(restoreMonitor) &&
-                      html`
-                        <th scope="col"><span class="unseen">Actions</span></th>
-                      `
-                    }
-                  </tr>
-                </thead>
-                <tbody>${items.map((each) => rowOf(each, request))}</tbody>
-              </table>
-            </div>
-          `
+          : table(
+              items.map((each) => rowOf(each, request)),
+              'Deleted monitors',
+            )
       }
       ${next_cursor && moreLink(`/monitors/trash${query({ cursor: next_cursor })}`, 'Show more')}
     `,
   });
 }
 
+function sentenceOf(count: number, isMore: boolean): string {
+  if (count === 0) return 'The trash is empty';
+  return `${isMore ? 'More than ' : ''}${count === 1 ? 'One monitor' : `${count} monitors`} in the trash`;
+}
+
 type Deleted = OutputOf<typeof listDeletedMonitors>['items'][number];
 
-function rowOf(deleted: Deleted, { times, now, may }: MembersRequest): Html {
+function rowOf(deleted: Deleted, { times, now, may }: MembersRequest) {
   const { id, name, type, target, deleted_at, deleted_by } = deleted;
-  return html`
-    <tr id="deleted-${id}">
-      <th scope="row" data-label="Monitor">
-        ${name}
-        <span class="cell-more">${kindWord(type)}${target !== '' && `, ${target}`}</span>
-      </th>
-      <td data-label="Deleted">${times.moment(deleted_at)} by ${deleted_by}</td>
-      <td data-label="Days left" class="number">${daysLeft(deleted, now)}</td>
-      ${
-        may(restoreMonitor) &&
-        html`
-          <td>
-            <div class="actions">
-              <form method="post" action="/monitors/trash/${id}/restore">
-                <button class="button" aria-label="Restore ${name}">${icon('again')}Restore</button>
-              </form>
-              <details>
-                <summary class="button button-quiet" aria-label="Delete ${name} for ever">
-                  Delete permanently
-                </summary>
-                <form class="stack" method="post" action="/monitors/trash/${id}/delete">
-                  <p>Its results, incidents and uptime are deleted now. This cannot be undone.</p>
-                  <button class="button button-danger">${icon('delete')}Delete permanently</button>
-                </form>
-              </details>
-            </div>
-          </td>
-        `
-      }
-    </tr>
-  `;
+  return {
+    id: `deleted-${id}`,
+    Monitor: stacked(html`<b>${name}</b>`, [kindWord(type), target !== '' && ` · ${target}`]),
+    Deleted: html`${times.moment(deleted_at)} by ${deleted_by}`,
+    'Time left': number(daysLeft(deleted, now)),
+    ...(may(restoreMonitor) && {
+      'Restore or delete': acts(html`
+        <div class="actions">
+          <form method="post" action="/monitors/trash/${id}/restore">
+            ${rowAct({ symbol: 'again', words: 'Restore', of: name })}
+          </form>
+          ${rowAct({
+            symbol: 'delete',
+            words: 'Delete permanently',
+            of: name,
+            href: `/monitors/trash/${id}/delete`,
+          })}
+        </div>
+      `),
+    }),
+  };
 }
 
 /** Begun days count: what is deleted for ever in an hour has one day left. */
@@ -125,9 +112,40 @@ const restored = forMembers.post('/monitors/trash/:monitor_id/restore', async (r
   return seeOther(`/monitors/${id}`, { said: `${name} restored.` });
 });
 
-const purged = forMembers.post('/monitors/trash/:monitor_id/delete', async ({ ask, path }) => {
-  await ask(purgeMonitor, path);
-  return seeOther('/monitors/trash', { said: 'Deleted for ever.' });
+const purgePages = forMembers.form('/monitors/trash/:monitor_id/delete', (request) => {
+  refuseUnlessMay(request, restoreMonitor);
+  return {
+    shown: async (state) =>
+      confirm({
+        state,
+        title: `Delete ${await deletedName(request)} permanently`,
+        place: 'monitors',
+        below: 'Its results, incidents and uptime are deleted now. You cannot undo this.',
+        trail: [
+          { href: '/', name: 'Monitors' },
+          { href: '/monitors/trash', name: 'Trash' },
+        ],
+        act: 'Delete permanently',
+      }),
+    act: async () => {
+      await request.ask(purgeMonitor, request.path);
+      return seeOther('/monitors/trash', { said: 'Deleted permanently.' });
+    },
+  };
 });
 
-export const trashPages: readonly Page[] = [list, restored, purged];
+/** @throws Refusal `monitor_not_found` */
+async function deletedName({ ask, path }: MembersRequest): Promise<string> {
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const page: OutputOf<typeof listDeletedMonitors> = await ask(listDeletedMonitors, {
+      limit: 200,
+      ...(cursor !== '' && { cursor }),
+    });
+    const found = page.items.find(({ id }) => id === path.monitor_id);
+    if (found) return found.name;
+    cursor = page.next_cursor;
+  }
+  throw new Refusal('monitor_not_found', 'Monitor not found.');
+}
+
+export const trashPages: readonly Page[] = [list, restored, ...purgePages];

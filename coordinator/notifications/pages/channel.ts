@@ -249,8 +249,9 @@ const deletePages = forMembers.form('/alerts/:channel_id/delete', async (request
   refuseUnlessMayChange(request, channel);
   const { id, name } = channel;
   return {
-    shown: () =>
+    shown: (state) =>
       confirm({
+        state,
         title: `Delete ${name}`,
         place: 'alerts',
         below:

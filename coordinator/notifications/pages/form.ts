@@ -258,7 +258,7 @@ function coverFields(subject: EditedChannel, state: FormState): Html {
         label: 'Alerts for',
         state,
         choices: [
-          { value: 'all', label: 'All monitors (including monitors added later)' },
+          { value: 'all', label: 'All monitors, also those added later' },
           { value: 'chosen', label: 'Selected groups and monitors' },
         ],
       })}

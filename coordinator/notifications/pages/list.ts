@@ -8,7 +8,7 @@ import { formOf } from '../../web/form-data.ts';
 import { freshForm, hiddenField, textField } from '../../web/forms.ts';
 import { type Html, html, icon } from '../../web/html.ts';
 import { forMembers, type MembersRequest, seeOther, show } from '../../web/page.ts';
-import { number, stepTable } from '../../web/tables.ts';
+import { number, stacked, stepTable } from '../../web/tables.ts';
 import { listChannelKinds } from '../contract.ts';
 import {
   type Channel,
@@ -17,7 +17,6 @@ import {
   coversText,
   delayText,
   kindName,
-  p95Text,
   whereOf,
 } from './parts.ts';
 import { mailMissingNotice } from './recipients.ts';
@@ -137,41 +136,20 @@ function sentenceOf(items: readonly Channel[], isMore: boolean, mail: boolean): 
 type Kinds = OutputOf<typeof listChannelKinds>;
 
 function rowOf(channel: Channel, { items: kinds, mail }: Kinds, { times }: MembersRequest) {
-  const { id, name, kind, owner, hours, delay_s, p95_ms, last_delivered_at, failure } = channel;
+  const { id, name, kind, owner, hours, delay_s, last_delivered_at, failure } = channel;
   const where = whereOf(channel, kinds);
   const isWell = ['up', 'pending', 'paused'].includes(channelStateOf(channel, mail).state);
   return {
     id: `channel-${id}`,
-    State: html`
-      <span>
-        ${channelMark(channel, mail)}
-        ${!isWell && failure !== null && html`<span class="note">${capital(failure)}</span>`}
-      </span>
-    `,
-    Channel: html`
-      <span>
-        <a class="row-link" href="/alerts/${id}">${name}</a>
-        <span class="note">
-          ${kindName(kinds, kind)}
-          ${
-            where !== undefined &&
-            where !== name &&
-            html`${' '}<span class="softer">·</span> ${where}`
-          }
-        </span>
-      </span>
-    `,
-    Monitors: capital(coversText(channel)),
-    Notify: [capital(delayText(delay_s)), hours !== null && ', in active hours'],
-    Owner: owner ?? html`<span class="usual">Team</span>`,
-    'Last delivered': number(
-      last_delivered_at === null
-        ? '–'
-        : html`
-          ${times.ago(last_delivered_at)}
-          ${p95_ms !== null && html`<span class="note">p95 ${p95Text(p95_ms)}</span>`}
-        `,
+    State: stacked(channelMark(channel, mail), !isWell && failure !== null && capital(failure)),
+    Channel: stacked(
+      html`<a class="row-link" href="/alerts/${id}">${name}</a>`,
+      html`${kindName(kinds, kind)}${where !== undefined && where !== name && ` · ${where}`}`,
     ),
+    Monitors: capital(coversText(channel)),
+    Notify: stacked(capital(delayText(delay_s)), hours !== null && 'in active hours'),
+    Owner: owner ?? html`<span class="usual">Team</span>`,
+    'Last delivered': number(last_delivered_at === null ? '–' : times.ago(last_delivered_at)),
   };
 }
 

@@ -8,6 +8,7 @@ import { formOf } from '../../web/form-data.ts';
 import { type FormState, freshForm, selectField, textField } from '../../web/forms.ts';
 import { type Html, html, icon, type Part, query, safeUrl } from '../../web/html.ts';
 import { forMembers, type MembersRequest, send, show } from '../../web/page.ts';
+import { stacked } from '../../web/tables.ts';
 import type { Times } from '../../web/times.ts';
 import { fieldName } from '../audit-sentences.ts';
 import { getAuditChoices } from '../contract.ts';
@@ -93,8 +94,8 @@ export const auditPage = forMembers.get('/audit', async (request) => {
     live: cursor === undefined && !isFiltered,
     main: html`
         ${heading({
-          sentence: 'Audit log',
-          below: `Every change in ${caller.organisation.name}, kept for 400 days. Secrets are hidden.`,
+          sentence: isFiltered ? 'Audit log' : todayWords(items, next_cursor !== null, request),
+          below: `Audit log of every change in ${caller.organisation.name}, kept for 400 days. Secrets are hidden.`,
           trail,
           actions: html`
             <a
@@ -134,6 +135,18 @@ export const auditPage = forMembers.get('/audit', async (request) => {
       `,
   });
 });
+
+/** `5 changes today` */
+function todayWords(
+  items: readonly Entry[],
+  isMore: boolean,
+  { times, now }: MembersRequest,
+): string {
+  const today = times.text(now, 'day');
+  const count = items.filter(({ at }) => times.text(at, 'day') === today).length;
+  if (count === 0) return 'No changes today';
+  return `${isMore && count === items.length ? 'More than ' : ''}${count === 1 ? 'One change' : `${count} changes`} today`;
+}
 
 /** The filter of the list; an invalid date is ignored. `to` is a day that is included. */
 function filterOf({ who = '', operation = '', from = '', to = '' }: MembersRequest['query']) {
@@ -219,12 +232,9 @@ function rowOf(entry: Entry, { times }: MembersRequest): Html {
     <tr id="entry-${entry.id}">
       <td data-label="Time">${times.clock(entry.at)}</td>
       <td data-label="Who">
-        <span class="stacked">
-          <span>${entry.who === '' ? 'Unknown' : entry.who}</span>
-          <span class="softer">${howOf(entry)}</span>
-        </span>
+        ${stacked(entry.who === '' ? 'Unknown' : entry.who, howOf(entry))}
       </td>
-      <td data-label="What">
+      <td class="subject">
         <span>${entry.what} ${name !== '' && html`<b>${name}</b>`}</span>
       </td>
       <td data-label="Changes">${changes.length > 0 && changeList(changes, times)}</td>

@@ -8,7 +8,7 @@ import {
 } from '../../../shared/api/members.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
-import { capital } from '../../../shared/base/text.ts';
+import { capital, listInWords } from '../../../shared/base/text.ts';
 import { proofFirst } from '../../people/pages/parts.ts';
 import { leavePages } from '../../people/pages/profile.ts';
 import { confirm } from '../../web/confirm.ts';
@@ -23,7 +23,7 @@ import {
   textField,
 } from '../../web/forms.ts';
 import { type Html, html, icon } from '../../web/html.ts';
-import { menu, menuLink } from '../../web/menu.ts';
+import { menu, menuLink, moreActions } from '../../web/menu.ts';
 import {
   forMembers,
   type MembersRequest,
@@ -32,7 +32,7 @@ import {
   seeOther,
   show,
 } from '../../web/page.ts';
-import { acts, table } from '../../web/tables.ts';
+import { acts, stacked, table } from '../../web/tables.ts';
 
 const roles: readonly Choice[] = [
   {
@@ -110,11 +110,6 @@ function roleForm({ caller }: MembersRequest, member: Member, state: FormState):
           ${linkButton('/members', 'Cancel')}
         </div>
       </form>
-      <p class="after">
-        <a href="/members/${member.id}/remove">
-          Remove ${calledOf(member)} from ${caller.organisation.name}
-        </a>
-      </p>
     `,
   });
 }
@@ -169,69 +164,69 @@ export const membersPage = forMembers.get('/members', async (request) => {
     main: html`
         ${heading({
           sentence,
-          below: may(inviteMember) ? undefined : 'Owners and admins can invite members.',
-          actions:
-            may(inviteMember) &&
-            linkButton('/members/invite', 'Invite member', { main: true, symbol: 'add' }),
+          below: html`
+            ${rolesText(items)}${!may(inviteMember) && '. Owners and admins can invite members.'}
+          `,
+          actions: html`
+            ${
+              may(inviteMember) &&
+              linkButton('/members/invite', 'Invite member', { main: true, symbol: 'add' })
+            }
+            ${
+              items.length > 1 &&
+              moreActions(
+                menuLink('/members/leave', 'Leave organisation', { symbol: 'leave', danger: true }),
+              )
+            }
+          `,
         })}
         ${table(items.map((each) => rowOf(each, request)))}
         ${await invitationsTable(request)}
-        ${
-          items.length > 1 &&
-          html`
-            <p class="actions after">
-              ${linkButton('/members/leave', 'Leave organisation', { danger: true })}
-            </p>
-          `
-        }
       `,
   });
 });
+
+/** `1 owner, 1 admin, 3 viewers` */
+function rolesText(items: readonly Member[]): string {
+  const counts = ['owner', 'admin', 'member', 'viewer'].map(
+    (role) => [items.filter((each) => each.role === role).length, role] as const,
+  );
+  return listInWords(
+    counts.flatMap(([count, role]) =>
+      count === 0 ? [] : [`${count} ${role}${count === 1 ? '' : 's'}`],
+    ),
+  );
+}
 
 function rowOf(member: Member, { may, times, caller }: MembersRequest) {
   const { id, name, email, role, joined_at } = member;
   const isSelf = id === caller.user;
   return {
     id: `member-${id}`,
-    Member: html`
-      <span class="stacked">
-        <span>
-          <b>${calledOf(member)}</b>${isSelf && html` <span class="softer">you</span>`}
-        </span>
-        ${name !== '' && html`<span class="softer">${email}</span>`}
-      </span>
-    `,
+    Member: stacked(
+      html`<b>${calledOf(member)}</b>${isSelf && html` <span class="softer">you</span>`}`,
+      name !== '' && email,
+    ),
+    Role: capital(role),
     Since: times.day(joined_at),
-    Role: may(setMemberRole) ? roleSelect(member, caller.role) : capital(role),
     ...(may(setMemberRole) && {
       More: acts(
-        !isSelf &&
-          menu({
-            id: `member-menu-${id}`,
-            words: icon('more'),
-            name: `More for ${email}`,
-            className: 'button button-quiet',
-            body: menuLink(`/members/${id}/remove`, 'Remove', { symbol: 'delete', danger: true }),
-          }),
+        menu({
+          id: `member-menu-${id}`,
+          words: icon('more'),
+          name: `More for ${email}`,
+          className: 'button button-quiet',
+          body: html`
+            ${menuLink(`/members/${id}/role`, 'Change role', { symbol: 'edit' })}
+            ${
+              !isSelf &&
+              menuLink(`/members/${id}/remove`, 'Remove', { symbol: 'delete', danger: true })
+            }
+          `,
+        }),
       ),
     }),
   };
-}
-
-/** Its button appears once another role is chosen. */
-function roleSelect({ id, email, role }: Member, own: string): Html {
-  return html`
-    <form class="row tight role" method="post" action="/members/${id}/role">
-      <select name="role" aria-label="Role of ${email}">
-        ${rolesFor(own).map(
-          ({ value, label, disabled }) => html`
-            <option value="${value}"${value === role && html` selected`}${disabled && html` disabled`}>${label}</option>
-          `,
-        )}
-      </select>
-      <button class="button">Save</button>
-    </form>
-  `;
 }
 
 async function invitationsTable({ ask, may, times }: MembersRequest): Promise<Html | null> {
@@ -364,8 +359,9 @@ export const renewPages = forMembers.form(
     const { email, role } = await invitationOf(request);
     return {
       fresh: () => proofFirst(request),
-      shown: () =>
+      shown: (state) =>
         confirm({
+          state,
           title: 'Renew invitation',
           place: 'members',
           sentence: `Renew the invitation of ${email}?`,

@@ -5,7 +5,7 @@ import { beginExport, endOrganisation, readExport } from '../../offboarding/cont
 import { proofFirst } from '../../people/pages/parts.ts';
 import { confirm } from '../../web/confirm.ts';
 import { keepOrganisation } from '../../web/contract.ts';
-import { countText, heading, linkButton, zoneChoices } from '../../web/elements.ts';
+import { countText, heading, levelBar, linkButton, zoneChoices } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import {
   type FormState,
@@ -224,17 +224,8 @@ function usedRow(used: Used): Html {
 /** The share in use; from nine tenths on it is highlighted. */
 function bar({ count, most }: Used): Html | null {
   if (most === null) return null;
-  const part = most === 0 ? 0 : Math.min(100, Math.round((count / most) * 100));
-  return html`
-    <svg
-      class="use-bar${part >= 90 && ' use-bar-full'}"
-      viewBox="0 0 100 6"
-      preserveAspectRatio="none"
-      aria-hidden="true"
-    >
-      <rect width="${part}" height="6"></rect>
-    </svg>
-  `;
+  const share = most === 0 ? 0 : count / most;
+  return levelBar(share, share >= 0.9 ? 'verifying' : 'up');
 }
 
 export const editPages = forMembers.form('/organisation/edit', (request) => ({
@@ -288,8 +279,9 @@ function editForm({ caller, cookies }: MembersRequest, state: FormState): PageAn
 
 export const exportPages = forMembers.form('/organisation/export', (request) => ({
   fresh: () => refuseUnlessMay(request, beginExport) ?? proofFirst(request),
-  shown: () =>
+  shown: (state) =>
     confirm({
+      state,
       title: 'Export',
       place: 'organisation',
       sentence: `Export ${request.caller.organisation.name}`,

@@ -28,6 +28,37 @@ export function entryPage(
   return show({ title, frame: 'bare', main, ...more });
 }
 
+/** Asks for the address of an account, and for what else a page needs. */
+export function emailForm({
+  state,
+  action,
+  fields,
+  verb,
+  beside,
+}: {
+  readonly state: FormState;
+  readonly action: string;
+  readonly fields?: Part;
+  readonly verb: string;
+  readonly beside?: Part;
+}): Html {
+  return html`
+    <form class="form" method="post" action="${safeUrl(action)}">
+      ${textField({
+        name: 'email',
+        label: 'E-mail',
+        type: 'email',
+        autocomplete: 'username',
+        required: true,
+        autofocus: true,
+        state,
+      })}
+      ${fields}
+      <div class="actions"><button class="button button-main">${verb}</button>${beside}</div>
+    </form>
+  `;
+}
+
 /** For a new password; `more` says what is different for another. */
 export function passwordField(
   state: FormState,

@@ -1,6 +1,7 @@
 import { Refusal } from '../../../shared/base/errors.ts';
 import { confirm } from '../../web/confirm.ts';
 import { heading, linkButton, nothing, notice, qrCode, rowAct } from '../../web/elements.ts';
+import { notFoundAnswer } from '../../web/failures.ts';
 import { formOf } from '../../web/form-data.ts';
 import {
   attempt,
@@ -159,13 +160,14 @@ export const removePasskeyPages = forPersons.form(
       path: { passkey_id },
     } = request;
     return {
-      shown: async () => {
+      shown: async (state) => {
         const { items } = await askOwn(listPasskeys);
         const there = items.find(({ id }) => id === passkey_id);
-        if (!there) return seeOther('/profile/passkeys');
+        if (!there) return state.status === 404 ? notFoundAnswer : seeOther('/profile/passkeys');
         return (
           proofFirst(request) ??
           confirm({
+            state,
             title: `Remove ${there.name}`,
             place: 'profile',
             below:
@@ -363,8 +365,9 @@ function codesPage(sentence: Part, codes: readonly string[]): PageAnswer {
 
 export const newCodesPages = forPersons.form('/profile/two-step/codes', (request) => ({
   fresh: () => proofFirst(request),
-  shown: () =>
+  shown: (state) =>
     question({
+      state,
       sentence: 'Create ten new recovery codes?',
       below: 'Your current codes stop working at once.',
       verb: 'Create codes',
@@ -381,17 +384,20 @@ export const newCodesPages = forPersons.form('/profile/two-step/codes', (request
 
 /** A page that asks for confirmation. */
 function question({
+  state,
   sentence,
   below,
   verb,
   isEnd,
 }: {
+  readonly state: FormState;
   readonly sentence: string;
   readonly below: Part;
   readonly verb: string;
   readonly isEnd: boolean;
 }): PageAnswer {
   return confirm({
+    state,
     title: sentence,
     sentence,
     place: 'profile',
@@ -403,8 +409,9 @@ function question({
 
 export const turnOffPages = forPersons.form('/profile/two-step/off', (request) => ({
   fresh: () => proofFirst(request),
-  shown: () =>
+  shown: (state) =>
     question({
+      state,
       sentence: 'Turn off two-step verification?',
       below: 'Your password alone then signs you in, and your recovery codes stop working.',
       verb: 'Turn off',

@@ -37,6 +37,7 @@ import {
 } from '../contract.ts';
 import { endSessionCookie } from '../sessions.ts';
 import {
+  emailForm,
   entryCard,
   entryPage,
   isSecure,
@@ -326,20 +327,15 @@ async function signInWith({ askAsVisitor }: PublicRequest, state: FormState): Pr
       'Sign in',
       formSummary(state),
       html`
-        <form class="form" method="post" action="/sign-in">
-          ${hiddenField('next', to)}
-          ${textField({
-            name: 'email',
-            label: 'E-mail',
-            type: 'email',
-            autocomplete: 'username',
-            required: true,
-            autofocus: true,
-            state,
-          })}
-          ${passwordField(state, { autocomplete: 'current-password', help: forgot })}
-          <div class="actions"><button class="button button-main">Sign in</button></div>
-        </form>
+        ${emailForm({
+          state,
+          action: '/sign-in',
+          fields: html`
+            ${hiddenField('next', to)}
+            ${passwordField(state, { autocomplete: 'current-password', help: forgot })}
+          `,
+          verb: 'Sign in',
+        })}
         ${
           door.provider !== null &&
           html`

@@ -35,6 +35,7 @@ import {
 } from '../contract.ts';
 import {
   alsoEnded,
+  emailForm,
   entryCard,
   entryPage,
   optionsAnswer,
@@ -123,21 +124,12 @@ async function forgotForm(askAsVisitor: Ask, state: FormState): Promise<PageAnsw
       formSummary(state),
       html`
         <p class="soft">We send a link to the e-mail address of your account.</p>
-        <form class="form" method="post" action="/forgot">
-          ${textField({
-            name: 'email',
-            label: 'E-mail',
-            type: 'email',
-            autocomplete: 'username',
-            required: true,
-            autofocus: true,
-            state,
-          })}
-          <div class="actions">
-            <button class="button button-main">Send link</button>
-            ${linkButton('/sign-in', 'Back')}
-          </div>
-        </form>
+        ${emailForm({
+          state,
+          action: '/forgot',
+          verb: 'Send link',
+          beside: linkButton('/sign-in', 'Back'),
+        })}
       `,
     ),
     { status: state.status },
@@ -354,11 +346,10 @@ function closed(): PageAnswer {
   return entryPage(
     'Sign up',
     entryCard(
-      'Sign-up is by invitation only',
+      'You need an invitation',
       html`
         <p class="soft">
-          Ask an owner or admin of your organisation to invite you, then open the link in the
-          invitation.
+          An owner or admin of your organisation sends it to you. Its link creates your account.
         </p>
         <p class="actions">${linkButton('/sign-in', 'Sign in', { main: true })}</p>
       `,

@@ -15,7 +15,7 @@ import {
   freshForm,
   refuseUnlessMay,
 } from '../../web/forms.ts';
-import { type Html, html, type Part, safeUrl } from '../../web/html.ts';
+import { type Html, html, joined, type Part, safeUrl } from '../../web/html.ts';
 import { menuLink, moreActions } from '../../web/menu.ts';
 import {
   forMembers,
@@ -89,20 +89,22 @@ function editorPage(editing: Editing, document: string): PageAnswer {
           trail,
           actions: html`
             ${
-              request.may(listStatusPageSubscribers) &&
-              linkButton(`/status-pages/${page.id}/subscribers`, `Subscribers: ${page.subscribers}`)
+              page.enabled &&
+              linkButton(`/status/${page.slug}`, 'View page', { main: true, symbol: 'see' })
             }
-            ${linkButton(`/reports?status_page=${page.id}`, 'Report', { symbol: 'calendar' })}
-            ${page.enabled && linkButton(`/status/${page.slug}`, 'View page', { symbol: 'see' })}
-            ${
-              request.may(deleteStatusPage) &&
-              moreActions(
-                menuLink(`/status-pages/${page.id}/delete`, 'Delete', {
-                  symbol: 'delete',
-                  danger: true,
-                }),
-              )
-            }
+            ${moreActions(html`
+              ${menuLink(`/reports?status_page=${page.id}`, 'Report', { symbol: 'calendar' })}
+              ${
+                request.may(deleteStatusPage) &&
+                html`
+                  <hr>
+                  ${menuLink(`/status-pages/${page.id}/delete`, 'Delete', {
+                    symbol: 'delete',
+                    danger: true,
+                  })}
+                `
+              }
+            `)}
           `,
         })}
         ${formSummary(state)}
@@ -117,15 +119,29 @@ function editorPage(editing: Editing, document: string): PageAnswer {
 }
 
 /** The page's address, and who can see it. */
-function belowOf({ page, editor: { base_url } }: Editing): Part {
+function belowOf({ page, editor: { base_url }, request }: Editing): Part {
   const address = addressOf(page, base_url);
-  if (!page.enabled) return html`${address} · Off: no one sees it`;
-  return html`
-    <a href="${safeUrl(address)}">${address.replace(/^https?:\/\//, '').replace(/\/$/, '')}</a>
-    ${' '}· Visible to: ${(accessWords[page.access] ?? '').toLowerCase()}${
-      page.access === 'link' && !page.has_link && ' (no link yet)'
-    }
-  `;
+  const subscribers = `${page.subscribers} ${page.subscribers === 1 ? 'subscriber' : 'subscribers'}`;
+  return joined(
+    [
+      page.enabled
+        ? html`
+          <a href="${safeUrl(address)}">
+            ${address.replace(/^https?:\/\//, '').replace(/\/$/, '')}
+          </a>
+        `
+        : address,
+      page.enabled
+        ? `Visible to ${(accessWords[page.access] ?? '').toLowerCase()}${
+            page.access === 'link' && !page.has_link ? ', but there is no link yet' : ''
+          }`
+        : 'Off: no one sees it',
+      request.may(listStatusPageSubscribers)
+        ? html`<a href="${safeUrl(`/status-pages/${page.id}/subscribers`)}">${subscribers}</a>`
+        : subscribers,
+    ],
+    ' · ',
+  );
 }
 
 function settingsForm(editing: Editing, document: string): Html | null {

@@ -160,13 +160,7 @@ function rowOf(each: Overview) {
     Page: html`<a class="row-link" href="/status-pages/${id}">${name}</a>`,
     'Visible to': seen(each),
     Address: domain ?? `/status/${slug}`,
-    Monitors: number(
-      offered === 0
-        ? monitors
-        : html`
-          ${monitors} of <a href="/status-pages/${id}#offered">${monitors + offered} monitors</a>
-        `,
-    ),
+    Monitors: number(offered === 0 ? monitors : `${monitors} of ${monitors + offered} monitors`),
     Subscribers: number(subscribers),
   };
 }
@@ -174,7 +168,7 @@ function rowOf(each: Overview) {
 function seen({ enabled, access }: Overview): Html {
   return enabled
     ? html`
-      <span class="state state-up">
+      <span class="state">
         ${icon(access === 'public' ? 'globe' : 'lock')}
         ${accessWords[access] ?? access}
       </span>

@@ -77,7 +77,7 @@ function rowForm(editing: Editing, row: Row, own: string): Html {
             fault !== undefined && html` aria-invalid="true" aria-describedby="${id}-fault"`
           }
         >
-        ${own !== row.name && html`<p class="note">${isHeading ? 'group' : 'monitor'} ${own}</p>`}
+        ${own !== row.name && html`<p class="note">${own}</p>`}
         ${
           fault !== undefined &&
           html`<p class="field-fault" id="${id}-fault">${icon('down')}${fault}</p>`

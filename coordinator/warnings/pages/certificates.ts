@@ -1,10 +1,11 @@
 import { listCertificates, listDomains } from '../../../shared/api/expiry.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
+import { listInWords } from '../../../shared/base/text.ts';
 import { daysUntil } from '../../../shared/checks/warnings.ts';
 import { figure, heading, linkButton, nothing, stateMark } from '../../web/elements.ts';
 import { type Html, html, type Part } from '../../web/html.ts';
 import { forMembers, type MembersRequest, type Page, show } from '../../web/page.ts';
-import { table } from '../../web/tables.ts';
+import { number, table } from '../../web/tables.ts';
 
 type Certificate = OutputOf<typeof listCertificates>['items'][number];
 
@@ -42,14 +43,15 @@ const list = forMembers.get('/certificates', async (request) => {
     request.ask(listCertificates, {}),
     request.ask(listDomains, {}),
   ]);
+  const endings = together(items);
   return show({
     title: 'Certificates and domains',
     place: 'monitors',
     live: true,
     main: html`
         ${heading({
-          sentence: 'Certificates and domains',
-          below: items.length > 0 && 'Soonest first. As last checked.',
+          sentence: sentenceOf([...endings, ...domains.items.map(asEnding)], request.now),
+          below: items.length > 0 && 'Certificates and domains, soonest first, as last checked.',
           trail: [{ href: '/', name: 'Monitors' }],
         })}
         ${
@@ -61,7 +63,7 @@ const list = forMembers.get('/certificates', async (request) => {
               )
             : html`
               <h2>Certificates</h2>
-              ${endingsTable('Certificates by expiry', 'Issuer', together(items), request)}
+              ${endingsTable('Certificates by expiry', 'Issuer', endings, request)}
             `
         }
         ${
@@ -75,6 +77,20 @@ const list = forMembers.get('/certificates', async (request) => {
   });
 });
 
+/** `Cart, Catalogue and Images expire in 5 days`, of what expires first. */
+function sentenceOf(endings: readonly Ending[], now: number): string {
+  const [first] = endings.toSorted((a, b) => Date.parse(a.ends_at) - Date.parse(b.ends_at));
+  if (first === undefined) return 'No certificate seen yet';
+  const names = first.monitors.map(({ name }) => name);
+  const some = names.length > 3 ? [...names.slice(0, 1), `${names.length - 1} more`] : names;
+  const days = daysUntil(Date.parse(first.ends_at), now);
+  const verb = names.length === 1 ? 'expires' : 'expire';
+  if (days >= soonDays) return `Nothing expires in the next ${soonDays} days`;
+  return days < 0
+    ? `${listInWords(some)} ${names.length === 1 ? 'has' : 'have'} expired`
+    : `${listInWords(some)} ${verb} in ${daysLeft(first.ends_at, now)}`;
+}
+
 function endingsTable(
   caption: string,
   byLabel: string,
@@ -86,16 +102,12 @@ function endingsTable(
       const days = daysUntil(Date.parse(ends_at), now);
       const left = daysLeft(ends_at, now);
       return {
-        Monitors: html`
-          <div>
-            ${monitors.map(
-              ({ monitor, name }, nth) =>
-                html`${nth > 0 && ', '}<a class="${monitors.length === 1 ? 'row-link' : ''}" href="/monitors/${monitor}">${name}</a>`,
-            )}
-          </div>
-        `,
-        'Expires in': days >= soonDays ? left : stateMark(days < 0 ? 'down' : 'verifying', left),
-        Expires: times.day(ends_at),
+        Monitors: monitors.map(
+          ({ monitor, name }, nth) =>
+            html`${nth > 0 && ', '}<a class="${monitors.length === 1 ? 'row-link' : ''}" href="/monitors/${monitor}">${name}</a>`,
+        ),
+        'Expires in': stateMark(days < 0 ? 'down' : days < soonDays ? 'verifying' : 'up', left),
+        Expires: number(times.day(ends_at)),
         [byLabel]: by,
       };
     }),

@@ -10,6 +10,7 @@ import {
 import {
   chips,
   countText,
+  figure,
   fold,
   heading,
   linkButton,
@@ -28,15 +29,15 @@ import {
   seeOther,
   show,
 } from '../../web/page.ts';
-import { acts, number, stepTable } from '../../web/tables.ts';
+import { acts, number, stacked, stepTable } from '../../web/tables.ts';
 import {
   answerText,
   type Delivery,
   deliveryMark,
   eventsText,
   type Webhook,
-  webhookMark,
   webhookName,
+  webhookSentence,
   webhookTrail,
 } from './parts.ts';
 
@@ -72,8 +73,8 @@ async function pageOf(
     main: html`
       <div class="stack">
         ${heading({
-          sentence: name,
-          below: webhookMark(webhook),
+          sentence: webhookSentence(webhook),
+          below: 'Receives a signed POST for each event.',
           actions: actionsOf(request, webhook),
           trail: webhookTrail,
         })}
@@ -142,20 +143,16 @@ function whyNot(request: MembersRequest, webhook: Webhook): Html | null {
 }
 
 function settings(webhook: Webhook, { times }: MembersRequest): Html {
-  const row = (name: string, value: Part, isWide = false): Html =>
-    html`
-      <div class="${isWide && 'wide'}">
-        <dt>${name}</dt>
-        <dd>${value}</dd>
-      </div>
-    `;
   const { url, event_types, last_delivered_at, created_at } = webhook;
   return html`
-    <dl class="card columns uses">
-      ${row('URL', url, true)}
-      ${row('Events', event_types.length > 1 ? event_types.join(', ') : eventsText(webhook), true)}
-      ${row('Last delivered', last_delivered_at === null ? '–' : times.ago(last_delivered_at))}
-      ${row('Created', times.moment(created_at))}
+    <dl class="figures facts-row">
+      <div class="wide"><dt>URL</dt><dd>${url}</dd></div>
+      <div class="double">
+        <dt>Events</dt>
+        <dd>${event_types.length > 1 ? event_types.join(', ') : eventsText(webhook)}</dd>
+      </div>
+      ${figure('Last delivered', last_delivered_at === null ? '–' : times.ago(last_delivered_at))}
+      ${figure('Created', times.moment(created_at))}
     </dl>
   `;
 }
@@ -199,23 +196,12 @@ function rowOf(request: MembersRequest, webhook: Webhook, delivery: Delivery) {
   const { times } = request;
   return {
     id: `delivery-${id}`,
-    Event: html`
-      <span class="stacked">
-        <b>${event}</b>
-        <span class="note">${event_id}</span>
-      </span>
-    `,
+    Event: stacked(html`<b>${event}</b>`, event_id),
     At: times.moment(created_at),
-    State: html`
-      <span class="stacked">
-        ${deliveryMark(delivery)}
-        ${
-          next_attempt_at !== null &&
-          attempts > 0 &&
-          html`<span class="note">next ${times.moment(next_attempt_at)}</span>`
-        }
-      </span>
-    `,
+    State: stacked(
+      deliveryMark(delivery),
+      next_attempt_at !== null && attempts > 0 && html`next ${times.moment(next_attempt_at)}`,
+    ),
     Attempts: number(attempts),
     Response: answerOf(delivery),
     ...(maySend(request) &&
@@ -232,20 +218,18 @@ function rowOf(request: MembersRequest, webhook: Webhook, delivery: Delivery) {
 function answerOf({ status, failure, answer, took_ms, state, attempts }: Delivery): Part {
   if (status === null && failure === null) return attempts === 0 ? '–' : 'In progress';
   return html`
-    <span class="stacked">
-      <span>${answerText({ status, failure })}, ${msText(took_ms)}</span>
-      ${
-        answer !== null &&
-        answer.trim() !== '' &&
-        state !== 'delivered' &&
-        html`
-          <details>
-            <summary>Response</summary>
-            <pre>${answer}</pre>
-          </details>
-        `
-      }
-    </span>
+    ${answerText({ status, failure })}, ${msText(took_ms)}
+    ${
+      answer !== null &&
+      answer.trim() !== '' &&
+      state !== 'delivered' &&
+      html`
+        <details>
+          <summary>Response</summary>
+          <pre>${answer}</pre>
+        </details>
+      `
+    }
   `;
 }
 

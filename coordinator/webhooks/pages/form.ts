@@ -171,8 +171,9 @@ export const replaceSecretPages = forMembers.form(
     const webhook = await existing(request);
     const name = webhookName(webhook);
     return {
-      shown: () =>
+      shown: (state) =>
         confirm({
+          state,
           title: `Replace the secret of ${name}`,
           place: 'tokens',
           below:
@@ -194,8 +195,9 @@ export const deleteWebhookPages = forMembers.form(
     const webhook = await existing(request);
     const name = webhookName(webhook);
     return {
-      shown: () =>
+      shown: (state) =>
         confirm({
+          state,
           title: `Delete ${name}`,
           place: 'tokens',
           below:

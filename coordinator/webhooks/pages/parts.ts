@@ -39,6 +39,15 @@ export function webhookMark({
     : stateMark('up', 'Delivering');
 }
 
+/** `Ticket system is failing` */
+export function webhookSentence(webhook: Webhook): string {
+  const { enabled, failing_since, last_delivered_at } = webhook;
+  const name = webhookName(webhook);
+  if (!enabled) return `${name} is off`;
+  if (failing_since !== null) return `${name} is failing`;
+  return last_delivered_at === null ? `${name} is not used yet` : `${name} receives events`;
+}
+
 export function eventsText({ event_types }: Pick<Webhook, 'event_types'>): string {
   return event_types.length === 0
     ? 'All events'

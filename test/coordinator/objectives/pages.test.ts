@@ -27,7 +27,13 @@ test('an objective of a group is made by a form, and a target that leaves no bud
 test('the list and its pages say what is left, and who may only read is offered nothing', async () => {
   const list = await read('/objectives');
   // The shop is down at this moment.
-  for (const words of ['Shop', 'Burns fast', ' left', '<meter', 'New objective'])
+  for (const words of [
+    'Shop',
+    'Burns fast',
+    ' left',
+    'class="fill-verifying level"',
+    'New objective',
+  ])
     expect(list).toContain(words);
   const path = `/objectives/${demo.objective}`;
   expect(await read(path)).toContain('class="line line-budget"');

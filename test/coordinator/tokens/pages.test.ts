@@ -101,7 +101,7 @@ describeInBrowser('tokens', (browser) => {
         await web.sql`delete from tokens where user_id = ${web.house.viewer.user}`;
         const { page, close } = await openTab(browser(), web.url, { scripts, cookie });
         await page.goto(`${web.url}/tokens`);
-        await page.getByRole('heading', { name: 'API & assistants' }).waitFor();
+        await page.getByRole('heading', { name: 'No program has access yet' }).waitFor();
         await page.getByRole('link', { name: 'New token' }).click();
         await page.getByText('You are a viewer, so your tokens can only read').waitFor();
         await page.getByLabel('Name').fill('Wall screen');

@@ -250,7 +250,8 @@ const expected: Readonly<Record<string, string>> = {
   // An operator, who is none of these, has tests of their own.
   'GET /operator': unknown,
   'GET /operator/set-aside/:set_aside_id': unknown,
-  'POST /operator/set-aside/:set_aside_id': unknown,
+  'GET /operator/set-aside/:set_aside_id/delete': unknown,
+  'POST /operator/set-aside/:set_aside_id/delete': unknown,
   'POST /operator/set-aside/:set_aside_id/retry': unknown,
   'GET /favicon.svg': everybody,
   'GET /favicon.ico': everybody,
@@ -259,6 +260,7 @@ const expected: Readonly<Record<string, string>> = {
   'GET /manifest.webmanifest': everybody,
   'POST /monitors/:monitor_id/delete': 'in 403 404 403 ok 404 404',
   'POST /monitors/trash/:monitor_id/restore': 'in 403 404 403 ok 404 404',
+  'GET /monitors/trash/:monitor_id/delete': 'in 403 404 403 404 404 404',
   'POST /monitors/trash/:monitor_id/delete': 'in 403 404 403 404 404 404',
 };
 

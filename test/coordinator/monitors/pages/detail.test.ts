@@ -165,7 +165,7 @@ describe('detail', () => {
         const text = await web.text(`/monitors/${id}${query}`, 'viewer');
         return /<dt>(Uptime.*?)<\/dt>\s*<dd>(.*?)<\/dd>/s.exec(text)?.slice(1);
       };
-      expect(await uptime('48 minutes')).toEqual([expect.stringMatching(/^Uptime, 48 min/), '–']);
+      expect(await uptime('48 minutes')).toEqual(['Uptime', '<small>after the first hour</small>']);
       expect(await uptime('2 hours')).toEqual([
         expect.stringMatching(/^Uptime, 2 h/),
         expect.stringMatching(/^<span title="87\.5\d{3} %">87\.50 %<\/span>$/),
@@ -319,6 +319,17 @@ describe('acts', () => {
         expect([back.status, back.headers.get('location')]).toEqual([303, `/monitors/${id}`]);
         expect(await forms.rowOf(id)).toBeDefined();
       }
+    });
+
+    test('asks once more before it is deleted for good, by its name', async () => {
+      const id = await forms.made({ name: 'Old shop' });
+      const path = `/monitors/trash/${id}/delete`;
+      expect((await web.get(path, { as: 'member' })).status).toBe(404);
+      await forms.post(`/monitors/${id}/delete`, {}, web.house.member);
+      expect(await web.text(path, 'member')).toContain('<h1>Delete Old shop permanently?</h1>');
+      const done = await forms.post(path, {}, web.house.member);
+      expect([done.status, done.headers.get('location')]).toEqual([303, '/monitors/trash']);
+      expect(await web.text('/monitors/trash', 'member')).not.toContain('Old shop');
     });
   });
 

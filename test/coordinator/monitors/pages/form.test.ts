@@ -35,7 +35,7 @@ describe('the form of a new monitor', () => {
     const { status, text } = await web.get('/monitors/new', { as: 'member' });
     expect(status).toBe(200);
     expect(text).toContain('<h1>New monitor</h1>');
-    expect(text).toContain('(1,440 checks a day)');
+    expect(text).toContain('>1,440 checks a day<');
     expect(text).not.toMatch(/<details class="fold" open/);
     expect(await web.text('/monitors/new?type=dns', 'member')).toContain(
       '<h1>New DNS monitor</h1>',
@@ -411,7 +411,7 @@ describe('the form of a new monitor', () => {
   test('offers no shorter interval than the plan has, and says what the plan allows', async () => {
     const text = await web.text('/monitors/new', small.member);
     expect(text).not.toContain('<option value="60"');
-    expect(text).toContain('(480 checks a day)');
+    expect(text).toContain('>480 checks a day<');
     expect(text).toContain('The plan free allows 20 monitors');
     const refused = await forms.post(
       '/monitors/new',
