@@ -348,10 +348,8 @@ async function signInWith({ askAsVisitor }: PublicRequest, state: FormState): Pr
         ${
           door.own_providers &&
           html`
-            <p class="entry-foot">
-              <a href="${safeUrl(`/sign-in/provider${query({ next: to })}`)}">
-                Sign in with your organisation
-              </a>
+            <p class="actions">
+              ${linkButton(`/sign-in/provider${query({ next: to })}`, 'Sign in with your organisation')}
             </p>
           `
         }
