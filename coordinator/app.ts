@@ -51,6 +51,8 @@ import { busEntrance, isForBus } from './probes/bus-entrance.ts';
 import { createRenewal } from './probes/identities.ts';
 import { publicListRoutes } from './probes/public-list.ts';
 import { proveAddress } from './probes/seen-addresses.ts';
+import { createScimCallers } from './providers/scim/callers.ts';
+import { scimRoutes } from './providers/scim/routes.ts';
 import { createResults } from './results/reading.ts';
 import { createUnsealedHours } from './results/unsealed-hours.ts';
 import { inForce, markOf, secretsOf } from './secrets/at-rest.ts';
@@ -290,6 +292,15 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
       baseUrl,
       execute: patiently(gate.execute),
       callerOf: patiently(connections.callerOf),
+    });
+    scimRoutes(web, {
+      limiter,
+      log,
+      baseUrl,
+      execute: patiently(gate.execute),
+      authenticate: patiently(
+        createScimCallers({ sql, with: { accountSecrets, providers, secrets } }),
+      ),
     });
     const consents = oauthRoutes(web, { ...assistants, log, baseUrl });
     if (config.IDENTIFY_PROBES)

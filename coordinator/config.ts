@@ -180,6 +180,11 @@ const variables = z.object({
     })
     .default([]),
   OIDC_GROUPS_CLAIM: z.string().min(1).default('groups'),
+  /** By which the provider says who is there (SCIM). */
+  OIDC_SCIM_TOKEN: z
+    .string()
+    .regex(/^[\x21-\x7e]{32,}$/, 'must have at least 32 characters, and no spaces')
+    .optional(),
   /** The organisation in which they get these roles; by default the first one. */
   OIDC_ORGANISATION: z.uuid().optional(),
   /** Whether whoever owns no organisation signs in by it alone. */
@@ -300,6 +305,9 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     ...(new Set(oidcNames.map(isSet)).size === 1
       ? []
       : [`${oidcNames.join(', ')} belong together; set all of them, or none`]),
+    ...(isSet('OIDC_SCIM_TOKEN') && !isSet('OIDC_ISSUER')
+      ? ['OIDC_SCIM_TOKEN belongs to a provider; set OIDC_ISSUER']
+      : []),
     // Metrics reveal all organisations.
     ...(environment.METRICS_PORT &&
     environment.METRICS_PORT !== '0' &&
@@ -367,5 +375,6 @@ export function installationProviderOf(config: Config): InstallationProvider | n
         group_roles: config.OIDC_ROLES,
         organisation: config.OIDC_ORGANISATION ?? null,
         only_way: config.OIDC_ONLY,
+        scim_token: config.OIDC_SCIM_TOKEN,
       };
 }

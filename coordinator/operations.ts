@@ -72,6 +72,8 @@ import * as places from './probes/place-operations.ts';
 import type * as providersContract from './providers/contract.ts';
 import * as providers from './providers/operations.ts';
 import * as ownProviders from './providers/own-operations.ts';
+import type * as scimContract from './providers/scim/contract.ts';
+import * as scim from './providers/scim/operations.ts';
 import * as registrations from './registrations/operations.ts';
 import type * as uptimeContract from './reports/contract.ts';
 import * as uptime from './reports/operations.ts';
@@ -143,7 +145,11 @@ export const handlers: Handlers = handlersOf([
   }),
   ...bindAll<typeof peopleContract>({ ...people, ...passkeys, ...signIn, ...signUp }),
   ...bindAll<typeof tokensApi & typeof tokensContract>(tokens),
-  ...bindAll<typeof providersContract>({ ...providers, ...ownProviders }),
+  ...bindAll<typeof providersContract & typeof scimContract>({
+    ...providers,
+    ...ownProviders,
+    ...scim,
+  }),
   ...bindAll<typeof assistantsContract>(assistants),
   ...bindAll<typeof searchContract>(search),
   ...bindAll<typeof expiryApi>({ ...registrations, ...warnings }),

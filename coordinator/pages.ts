@@ -40,6 +40,7 @@ import * as signUp from './people/pages/sign-up.ts';
 import * as probes from './probes/pages.ts';
 import * as ownProviders from './providers/own-pages.ts';
 import * as providers from './providers/pages.ts';
+import * as provisioning from './providers/scim/pages.ts';
 import * as uptimeReports from './reports/pages.ts';
 import * as search from './search/page.ts';
 import * as statusPage from './status-pages/pages/editor.ts';
@@ -79,7 +80,7 @@ const files: readonly (readonly object[])[] = [
   [channels, channel, channelForm, browser, alertLinks],
   [statusPages, statusPage, posts, reports, subscribers],
   [probes, probeInvitations],
-  [signIn, signUp, profile, security, providers, ownProviders],
+  [signIn, signUp, profile, security, providers, ownProviders, provisioning],
   [organisation, members, audit],
   [tokens, pingKeys],
   [webhooks, webhook, webhookForm],

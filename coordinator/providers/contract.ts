@@ -128,6 +128,9 @@ export const showSignInProvider = innerOperation({
         record_text: string(),
         proved_at: nullable(dateTime()),
         only_way: boolean(),
+        scim_address: string(),
+        /** Null: it does not provision. */
+        scim_since: nullable(dateTime()),
       }),
     ),
   }),
@@ -153,7 +156,7 @@ export const setSignInProvider = innerOperation({
   response: object('SetProviderOut', { proved: boolean() }),
   refusals: [
     ...(['issuer_invalid', 'domain_invalid', 'role_unknown', 'too_many_attempts'] as const),
-    ...(['provider_refused', 'provider_away'] as const),
+    ...(['provider_refused', 'provider_away', 'plan_limit_members', 'account_exists'] as const),
   ],
 });
 

@@ -20,6 +20,8 @@ export type InstallationProvider = Omit<ProviderClient, 'isOperators'> & {
   readonly organisation: string | null;
   /** Whether it alone signs in whoever owns no organisation. */
   readonly only_way: boolean;
+  /** By which it provisions people there. */
+  readonly scim_token?: string | undefined;
 };
 
 export type ProvidersPart = {
@@ -51,6 +53,8 @@ export type Provider = {
   readonly isOwn: boolean;
   /** The only domain that it vouches for; null: any. */
   readonly domain: string | null;
+  /** Whether it says by SCIM who is there. */
+  readonly isProvisioned: boolean;
 };
 
 export const installationKey = 'installation';
@@ -104,6 +108,7 @@ async function installationOf({ sql, with: { providers } }: Parts): Promise<Prov
     organisation: joined,
     isOwn: false,
     domain: null,
+    isProvisioned: installation.scim_token !== undefined,
   };
 }
 
@@ -137,6 +142,7 @@ async function ownOf(
     organisation: organisation_id,
     isOwn: true,
     domain,
+    isProvisioned: row.scim_since !== null,
   };
 }
 

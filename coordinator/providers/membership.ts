@@ -1,4 +1,5 @@
 import type { Queryable } from '../database/connect.ts';
+import { insertAudit } from '../gate/audit.ts';
 import type { Role } from '../gate/caller.ts';
 import { enforceLimit } from '../gate/plans.ts';
 import { lockOrganisation } from '../gate/records.ts';
@@ -12,10 +13,25 @@ import {
   writeRole,
 } from '../people/queries.ts';
 import { deleteTokensOf } from '../tokens/queries.ts';
-import type { GroupRole } from './group-roles.ts';
-import { roleAfter } from './model.ts';
+import type { Provider } from './lookup.ts';
+import { roleAfter, roleProvisioned } from './model.ts';
+import { endAccess } from './queries.ts';
+import { standings } from './scim/queries.ts';
 
 type Followed = { readonly before: Role | undefined; readonly after: Role | undefined };
+
+/** A provider with the organisation in which its groups give roles. */
+export type Serving = Provider & { readonly organisation: string };
+
+export function isServing(provider: Provider): provider is Serving {
+  return provider.organisation !== undefined;
+}
+
+type Member = {
+  readonly user: string;
+  /** As the provider says at the sign-in. */
+  readonly groups?: readonly string[] | undefined;
+};
 
 /**
  * Gives a user the role of their groups, and takes it away with them. The last owner stays, or
@@ -23,22 +39,14 @@ type Followed = { readonly before: Role | undefined; readonly after: Role | unde
  */
 export async function followGroups(
   sql: Queryable,
-  {
-    organisation,
-    user,
-    table,
-    groups,
-  }: {
-    readonly organisation: string;
-    readonly user: string;
-    readonly table: readonly GroupRole[];
-    readonly groups: readonly string[] | undefined;
-  },
+  provider: Serving,
+  { user, groups }: Member,
 ): Promise<Followed> {
+  const { organisation } = provider;
   const locked = await lockOrganisation(sql, organisation);
   const member = await memberOf(sql, organisation, user);
   const before = member?.role;
-  const after = roleAfter(table, groups, before);
+  const after = await roleBy(sql, provider, { user, groups }, before);
   const stays = { before, after: before };
   if (!locked || locked.ends_at !== null || after === before) return stays;
   if (member === undefined) {
@@ -55,4 +63,71 @@ export async function followGroups(
   }
   await endInvitations(sql, organisation, member, after ?? null);
   return { before, after };
+}
+
+/** What is provisioned counts, once it is: two truths about a person would take turns. */
+async function roleBy(
+  sql: Queryable,
+  provider: Serving,
+  { user, groups }: Member,
+  before: Role | undefined,
+): Promise<Role | undefined> {
+  if (!provider.isProvisioned) return roleAfter(provider.table, groups, before);
+  const [standing] = await standings(sql, provider, { user });
+  return roleProvisioned(provider.table, standing, before);
+}
+
+/** The role of whoever has no account yet: whoever is provisioned has theirs. */
+export function newcomerRole(
+  { isProvisioned, table }: Provider,
+  groups: readonly string[] | undefined,
+  invited: Role | undefined,
+): Role | undefined {
+  return isProvisioned
+    ? roleProvisioned(table, undefined, invited)
+    : roleAfter(table, groups, invited);
+}
+
+/** As followGroups(), outside a sign-in, and written down. */
+export async function followAndRecord(
+  sql: Queryable,
+  provider: Serving,
+  member: Member,
+  at: number,
+): Promise<void> {
+  const { before, after } = await followGroups(sql, provider, member);
+  if (before === after) return;
+  await insertAudit(sql, {
+    ...byProvider(provider.name),
+    at,
+    organisation: provider.organisation,
+    operation: 'followProviderGroups',
+    changed: {
+      about: { user: member.user },
+      before: { role: before ?? null },
+      after: { role: after ?? null },
+    },
+  });
+}
+
+/** Ends what somebody whom their provider removed could still do here. */
+export async function endProviderAccess(
+  sql: Queryable,
+  { id, name, isOwn, organisation }: Provider,
+  user: string,
+  at: number,
+): Promise<void> {
+  await endAccess(sql, { provider: id, user }, isOwn ? (organisation ?? null) : null);
+  await insertAudit(sql, {
+    ...byProvider(name),
+    at,
+    organisation: organisation ?? null,
+    user,
+    operation: 'endProviderAccess',
+    changed: { about: { user }, after: { provider: name } },
+  });
+}
+
+function byProvider(who: string) {
+  return { user: null, who, through: 'page', token_name: null, address: null } as const;
 }

@@ -38,14 +38,19 @@ export function vouchedFrom(
   return {
     subject,
     email: said.map(provenEmailOf).find((email) => email !== undefined),
-    name: String(shortText(first('name')) ?? '')
-      .replaceAll(/\p{Cc}/gu, ' ')
-      .trim()
-      .slice(0, longestName),
+    name: nameOf(first('name')),
     groups: groupsFrom(first(groupsClaim)),
     session: shortText(sid) ?? null,
     proven_at: typeof auth_time === 'number' ? auth_time : undefined,
   };
+}
+
+/** What to call somebody, by what a provider says. */
+export function nameOf(said: unknown): string {
+  return String(shortText(said) ?? '')
+    .replaceAll(/\p{Cc}/gu, ' ')
+    .trim()
+    .slice(0, longestName);
 }
 
 function shortText(claim: unknown): string | undefined {
@@ -59,10 +64,16 @@ function shortText(claim: unknown): string | undefined {
 
 /** Microsoft says `xms_edov` of a domain whose owner proved it, in place of `email_verified`. */
 function provenEmailOf({ email, email_verified, xms_edov }: Claims): string | undefined {
-  if ((email_verified === undefined ? xms_edov : email_verified) !== true) return undefined;
-  if (typeof email !== 'string') return undefined;
+  return (email_verified === undefined ? xms_edov : email_verified) === true
+    ? emailOf(email)
+    : undefined;
+}
+
+/** Undefined: it is no e-mail address. */
+export function emailOf(said: unknown): string | undefined {
+  if (typeof said !== 'string') return undefined;
   try {
-    return emailFrom(email);
+    return emailFrom(said);
   } catch (error) {
     if (error instanceof Refusal) return undefined;
     throw error;
@@ -82,6 +93,8 @@ type Circumstances = {
   readonly connecting: string | null;
   /** The account that has the address. */
   readonly taken: boolean;
+  /** That account, where nobody has come in by it yet: the provider had it made. */
+  readonly awaiting?: string | undefined;
   /** The only domain that the provider vouches for; null: any. */
   readonly domain: string | null;
   /** The name of the provider, for sentences. */
@@ -97,7 +110,7 @@ export type Entry =
  * proven or not: whoever has it connects it themselves.
  */
 export function entryOf(of: Circumstances): Entry | Refusal {
-  const { vouched, known, connecting, taken, domain, name } = of;
+  const { vouched, known, connecting, taken, awaiting, domain, name } = of;
   const { email } = vouched;
   if (connecting !== null)
     return known === undefined || known === connecting
@@ -114,6 +127,7 @@ export function entryOf(of: Circumstances): Entry | Refusal {
     );
   if (domain !== null && domainOf(email) !== domain)
     return new Refusal('provider_refused', `${name} signs in addresses of ${domain} only.`);
+  if (awaiting !== undefined) return { is: 'connect', user: awaiting };
   return taken
     ? new Refusal(
         'account_exists',
@@ -134,6 +148,22 @@ export function roleAfter(
   if (table.length === 0) return present;
   if (groups !== undefined) return roleOfGroups(groups, table);
   return present ?? table.find(({ group }) => group === everybody)?.role;
+}
+
+/** What a provider says of somebody by SCIM: whether they are there, and in which groups. */
+export type Standing = { readonly active: boolean; readonly groups: readonly string[] };
+
+/**
+ * The role of somebody whom a provider provisions; undefined: none. Whomever it does not know yet
+ * stays, or turning it on would remove everybody.
+ */
+export function roleProvisioned(
+  table: readonly GroupRole[],
+  standing: Standing | undefined,
+  present: Role | undefined,
+): Role | undefined {
+  if (standing === undefined) return present;
+  return standing.active ? roleAfter(table, standing.groups, present) : undefined;
 }
 
 /** How long the browser has to come back. */

@@ -16,6 +16,7 @@ import { passkeysOf } from '../people/passkeys.ts';
 import {
   insertUser,
   invitationTo,
+  markVerified,
   membershipsOf,
   passwordHashOf,
   userByEmail,
@@ -25,8 +26,8 @@ import type { AccountSecrets } from '../secrets/account-secrets.ts';
 import { refreshTokenOf } from '../secrets/at-rest.ts';
 import * as contract from './contract.ts';
 import { answerPath, findProvider, type Provider, providersOf } from './lookup.ts';
-import { followGroups } from './membership.ts';
-import { entryOf, isStale, roleAfter, signInMs, type Vouched, vouchedFrom } from './model.ts';
+import { endProviderAccess, followGroups, isServing, newcomerRole } from './membership.ts';
+import { domainOf, entryOf, isStale, signInMs, type Vouched, vouchedFrom } from './model.ts';
 import { maxLogoutAgeS, type SignInSecrets } from './protocol.ts';
 import {
   connectedOf,
@@ -34,12 +35,13 @@ import {
   endVouchedSessions,
   identityOf,
   insertIdentity,
+  noPassword,
   ownProvidersOf,
   rememberLogout,
   writeRefreshToken,
 } from './queries.ts';
 import { refusing } from './refusing.ts';
-import { endIdentity } from './removal.ts';
+import { awaitsProvider } from './scim/queries.ts';
 
 const mostSignIns = 60;
 
@@ -147,6 +149,8 @@ export const finishProviderSignIn = handle(contract.finishProviderSignIn)({
       known: known?.user_id,
       connecting,
       taken: account !== undefined,
+      awaiting:
+        account && (await awaitsProvider(sql, provider, account.id)) ? account.id : undefined,
       domain: provider.domain,
       name: provider.name,
     });
@@ -154,6 +158,8 @@ export const finishProviderSignIn = handle(contract.finishProviderSignIn)({
     const user =
       entry.is === 'new' ? await newcomer(context, provider, vouched, entry.email) : entry.user;
     const identity = known?.id ?? (await identified(context, provider, vouched, user));
+    if (account?.id === user && speaksFor(provider, account.email))
+      await markVerified(sql, user, context.now);
     if (refreshToken !== undefined) await keepToken(context, identity, refreshToken);
     const role = await roleHere(context, provider, vouched, user);
     note({
@@ -189,8 +195,10 @@ function noRole({ name }: Provider): Refusal {
   );
 }
 
-/** No password was ever this; one may be set by mail. */
-const noPassword = 'none';
+/** Only then is an address proven by what a provider says. */
+function speaksFor({ domain }: Provider, email: string): boolean {
+  return domain === null || domainOf(email) === domain;
+}
 
 /** Nobody gets an account that opens nothing; an invitation counts like a role of before. */
 async function newcomer(
@@ -200,10 +208,10 @@ async function newcomer(
   email: string,
 ): Promise<string> {
   const { sql, now } = context;
-  const { organisation, table } = provider;
+  const { organisation } = provider;
   const invitation =
     organisation === undefined ? undefined : await invitationTo(sql, organisation, email, now);
-  if (organisation === undefined || roleAfter(table, groups, invitation?.role) === undefined)
+  if (!isServing(provider) || newcomerRole(provider, groups, invitation?.role) === undefined)
     throw noRole(provider);
   const id = newId();
   await insertUser(sql, {
@@ -244,13 +252,13 @@ async function keepToken(
 
 async function roleHere(
   { sql }: ByAnonymous,
-  { organisation, table }: Provider,
+  provider: Provider,
   { groups }: Vouched,
   user: string,
 ): ReturnType<typeof followGroups> {
-  return organisation === undefined
-    ? { before: undefined, after: undefined }
-    : followGroups(sql, { organisation, user, table, groups });
+  return isServing(provider)
+    ? followGroups(sql, provider, { user, groups })
+    : { before: undefined, after: undefined };
 }
 
 export const listOwnProviders = handle(contract.listOwnProviders)(async (context) => {
@@ -305,7 +313,7 @@ export const endProviderSessions = handle(contract.endProviderSessions)({
     const { subject, session } = ended;
     const identities = await endVouchedSessions(sql, provider.id, { subject, session });
     for (const identity of identities)
-      if (!identity.is_kept) await endIdentity(sql, provider, identity, now);
+      if (!identity.is_kept) await endProviderAccess(sql, provider, identity.user_id, now);
     const [first] = identities;
     note({
       ...(first ? { user: first.user_id } : {}),

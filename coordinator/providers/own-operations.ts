@@ -7,7 +7,8 @@ import { providerSecretOf } from '../secrets/at-rest.ts';
 import { proofRecordName } from '../status-pages/model.ts';
 import * as contract from './contract.ts';
 import { groupRolesFrom, groupRolesText } from './group-roles.ts';
-import { answerPath, logoutPath, providerName } from './lookup.ts';
+import { answerPath, findProvider, logoutPath, providerName } from './lookup.ts';
+import { isServing } from './membership.ts';
 import { domainOf, issuerFrom, mailDomainFrom, signInProof, tokenOfProof } from './model.ts';
 import {
   deleteOwnProvider,
@@ -19,6 +20,7 @@ import {
   writeOwnProvider,
 } from './queries.ts';
 import { refusing } from './refusing.ts';
+import { settle } from './scim/provisioning.ts';
 
 export const findSignInProvider = handle(contract.findSignInProvider)({
   before: ({ visitor, with: { attempts } }) =>
@@ -51,6 +53,8 @@ export const showSignInProvider = handle(contract.showSignInProvider)(
               record_text: signInProof(domain_token),
               proved_at: row.domain_proved_at,
               only_way: row.only_way,
+              scim_address: `${baseUrl()}/scim/v2`,
+              scim_since: row.scim_since,
             },
     };
   },
@@ -80,7 +84,9 @@ export const setSignInProvider = handle(contract.setSignInProvider)({
     return next;
   },
   /** Another client is another provider: nobody is who they were at the one before. */
-  act: async ({ sql, organisation, note, with: { secrets } }, { client_secret }, next) => {
+  act: async (context, { client_secret }, next) => {
+    const { sql, organisation, note } = context;
+    const { secrets } = context.with;
     const row = await providerOf(sql, organisation.id);
     const isSame = row?.issuer === next.issuer && row.client_id === next.client_id;
     const given = client_secret?.trim() || undefined;
@@ -135,6 +141,8 @@ export const setSignInProvider = handle(contract.setSignInProvider)({
           }),
       after: toldOf(made),
     });
+    const provider = await findProvider(context, organisation.id);
+    if (provider?.isProvisioned && isServing(provider)) await settle(context, provider, 'all');
     return { proved: made.domain_proved_at !== null };
   },
 });

@@ -110,6 +110,13 @@ function settings(
         ${copyable(answer_address, 'the redirect address')}
         <p class="soft">Back-channel logout address</p>
         ${copyable(logout_address, 'the logout address')}
+        ${
+          provider !== null &&
+          !isAwaited &&
+          html`
+            <p>${linkButton('/organisation/sign-in/provisioning', 'Provisioning (SCIM)')}</p>
+          `
+        }
       </section>
       <form class="form after" method="post">
         ${textField({

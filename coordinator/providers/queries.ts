@@ -16,11 +16,16 @@ export type ProviderRow = {
   readonly domain_token: string | null;
   readonly domain_proved_at: number | null;
   readonly only_way: boolean;
+  /** Since when it provisions by SCIM; null: it does not. */
+  readonly scim_since: number | null;
 };
+
+/** No password was ever this; one may be set by mail. */
+export const noPassword = 'none';
 
 function columns(sql: Queryable) {
   return sql`id, organisation_id, issuer, client_id, client_secret, groups_claim, group_roles,
-    domain, domain_token, domain_proved_at, only_way`;
+    domain, domain_token, domain_proved_at, only_way, scim_since`;
 }
 
 export async function providerOf(
@@ -44,7 +49,7 @@ export async function providerOfDomain(
   return row;
 }
 
-type OwnProvider = Omit<ProviderRow, 'organisation_id' | 'client_secret'> & {
+type OwnProvider = Omit<ProviderRow, 'organisation_id' | 'client_secret' | 'scim_since'> & {
   readonly organisation_id: string;
   readonly client_secret: Buffer;
 };
@@ -254,20 +259,24 @@ export async function endVouchedSessions(
 }
 
 /**
- * Ends what a subject that is gone could still do: in the organisation of the provider, or
- * everywhere for the installation's.
+ * Ends what a user who is gone at their provider could still do: in the organisation of the
+ * provider, or everywhere for the installation's.
  */
 export async function endAccess(
   sql: Queryable,
-  { id, user_id }: IdentityRow,
+  { provider, user }: { readonly provider: string; readonly user: string },
   only: string | null,
 ): Promise<void> {
   const here = only === null ? sql`` : sql`and organisation_id = ${only}`;
-  await sql`update identities set refresh_token = null where id = ${id}`;
-  await sql`delete from sessions where identity_id = ${id}
-    ${only === null ? sql`or user_id = ${user_id}` : sql``}`;
-  await sql`delete from tokens where user_id = ${user_id} ${here}`;
-  await sql`delete from connections where user_id = ${user_id} ${here}`;
+  await sql`update identities set refresh_token = null
+    where provider_id = ${provider} and user_id = ${user}`;
+  await sql`delete from sessions where user_id = ${user} ${
+    only === null
+      ? sql``
+      : sql`and identity_id in (select id from identities where provider_id = ${provider})`
+  }`;
+  await sql`delete from tokens where user_id = ${user} ${here}`;
+  await sql`delete from connections where user_id = ${user} ${here}`;
 }
 
 export type DueIdentity = IdentityRow & {

@@ -3,19 +3,12 @@ import type { Log } from '../../shared/base/log.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import type { Queryable, Sql } from '../database/connect.ts';
 import { inTransaction } from '../database/sql.ts';
-import { insertAudit } from '../gate/audit.ts';
 import { refreshTokenOf, type SecretsAtRest } from '../secrets/at-rest.ts';
 import { keepOnlyWay, type Provider, type ProvidersPart, providersOf } from './lookup.ts';
-import { followGroups } from './membership.ts';
+import { endProviderAccess, followAndRecord, isServing } from './membership.ts';
 import { vouchedFrom } from './model.ts';
 import { ProviderFault, type Said } from './protocol.ts';
-import {
-  type DueIdentity,
-  endAccess,
-  type IdentityRow,
-  takeDueIdentities,
-  writeRefreshToken,
-} from './queries.ts';
+import { type DueIdentity, takeDueIdentities, writeRefreshToken } from './queries.ts';
 
 /** With the tick before it and the longest answer after it, a removal is known within a minute. */
 const againMs = 40_000;
@@ -67,7 +60,7 @@ export function createProviderWatch({
         return false;
       }
       await inTransaction(sql, (transaction) =>
-        endIdentity(transaction, provider, due, clock.now()),
+        endProviderAccess(transaction, provider, due.user_id, clock.now()),
       );
       log.info({ provider: provider.name, identity: id }, 'a provider ended a sign-in');
       return true;
@@ -104,47 +97,12 @@ export function createProviderWatch({
 
 async function follow(
   sql: Queryable,
-  { organisation, table, name, groupsClaim }: Provider,
+  provider: Provider,
   { user_id: user, subject }: DueIdentity,
   { token, info }: Said,
   at: number,
 ): Promise<void> {
-  const vouched = vouchedFrom({ sub: subject, ...token }, info, groupsClaim);
-  if (vouched instanceof Error || organisation === undefined) return;
-  const { groups } = vouched;
-  const { before, after } = await followGroups(sql, { organisation, user, table, groups });
-  if (before === after) return;
-  await insertAudit(sql, {
-    ...byProvider(name),
-    at,
-    organisation,
-    operation: 'followProviderGroups',
-    changed: {
-      about: { user },
-      before: { role: before ?? null },
-      after: { role: after ?? null },
-    },
-  });
-}
-
-/** Ends what a subject that its provider removed could still do here. */
-export async function endIdentity(
-  sql: Queryable,
-  { name, isOwn, organisation }: Provider,
-  identity: IdentityRow,
-  at: number,
-): Promise<void> {
-  await endAccess(sql, identity, isOwn ? (organisation ?? null) : null);
-  await insertAudit(sql, {
-    ...byProvider(name),
-    at,
-    organisation: organisation ?? null,
-    user: identity.user_id,
-    operation: 'endProviderAccess',
-    changed: { about: { user: identity.user_id }, after: { provider: name } },
-  });
-}
-
-function byProvider(who: string) {
-  return { user: null, who, through: 'page', token_name: null, address: null } as const;
+  const vouched = vouchedFrom({ sub: subject, ...token }, info, provider.groupsClaim);
+  if (vouched instanceof Error || !isServing(provider)) return;
+  await followAndRecord(sql, provider, { user, groups: vouched.groups }, at);
 }

@@ -23,6 +23,7 @@ export type SecretKind =
   | 'provider nonce'
   | 'provider verifier'
   | 'logout token'
+  | 'SCIM token'
   | 'page entry'
   | 'page opt-in'
   | 'page leaving'

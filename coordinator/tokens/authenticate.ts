@@ -10,10 +10,11 @@ import { createKeptKey, type MasterKeys } from '../secrets/at-rest.ts';
 import { tokenHolders, writeLastUsed } from './queries.ts';
 
 /**
- * `svc_` (for programs) or `svcj_` (for a host to become a probe), 34 random characters, 6 of a
- * checksum: typing errors are detected without the database, and leak scanners can be certain.
+ * `svc_` (for programs), `svcj_` (for a host to become a probe) or `svcs_` (for a provider to
+ * provision people), 34 random characters, 6 of a checksum: typing errors are detected without the
+ * database, and leak scanners can be certain.
  */
-const prefixes = { api: 'svc_', join: 'svcj_' } as const;
+const prefixes = { api: 'svc_', join: 'svcj_', scim: 'svcs_' } as const;
 type TokenKind = keyof typeof prefixes;
 
 const randomLength = 34;

@@ -47,7 +47,7 @@ test('settings of the charts are those that the programs read, without secrets a
   const settingsOf = (chart: string): readonly string[] =>
     Object.keys(schemaOf(chart).properties.settings.properties).toSorted();
   const inSecret =
-    /^(?:DATABASE_URL|SECRET_KEY.*|NATS_.*_SEED|NATS_.*CREDENTIALS|SMTP_URL|OIDC_CLIENT_SECRET|BACKUP_.*_URL|HEARTBEAT_URL)$/;
+    /^(?:DATABASE_URL|SECRET_KEY.*|NATS_.*_SEED|NATS_.*CREDENTIALS|SMTP_URL|OIDC_CLIENT_SECRET|OIDC_SCIM_TOKEN|BACKUP_.*_URL|HEARTBEAT_URL)$/;
   const ofChart = ['HOST', 'PORT', 'DATA_DIR', 'METRICS_PORT', 'METRICS_HOST'];
   // Keys and authorities are files.
   const asFiles = ['NATS_CA', 'MAIL_DKIM_KEY'];

@@ -495,6 +495,8 @@ export const pageLooks: readonly PageLook[] = [
   { name: 'providers', path: '/profile/providers', as: 'viewer' },
   { name: 'provider-search', path: '/sign-in/provider', as: 'stranger' },
   { name: 'provider', path: '/organisation/sign-in', as: 'owner' },
+  { name: 'provisioning', path: '/organisation/sign-in/provisioning', as: 'owner' },
+  { name: 'provisioning-end', path: '/organisation/sign-in/provisioning/end', as: 'owner' },
   { name: 'provider-remove', path: '/organisation/sign-in/remove', as: 'owner' },
   { name: 'passkeys', path: '/profile/passkeys', as: 'viewer' },
   { name: 'passkeys-none', path: '/profile/passkeys', as: 'owner' },

@@ -317,6 +317,11 @@ export const seedOwnThings = async (
   await sql`insert into passkeys (id, user_id, credential_id, public_key, counter, transports, name, is_synced, created_at, last_used_at) values
     (${ownPasskey}, ${user}, 'a', '', 0, '{}', 'Safari on iPhone', true, ${added}, ${used}),
     (${newId()}, ${user}, 'b', '', 0, '{}', 'The stick in the safe', false, ${used}, null)`;
+  await sql`insert into sign_in_providers (id, organisation_id, issuer, client_id, group_roles, domain,
+      domain_token, domain_proved_at, scim_fingerprint, scim_since)
+    values (${newId()}, ${house.organisation}, 'https://login.shop.example', 'antipode',
+      '[{"group":"sre","role":"admin"},{"group":"*","role":"viewer"}]', 'shop.example', 't', ${added}, 'x',
+      ${used})`;
 };
 
 /**

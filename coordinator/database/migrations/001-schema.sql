@@ -390,6 +390,11 @@ create table sign_in_providers (
   domain_proved_at timestamptz,
   -- Whether it alone opens an organisation, or all of them, for whoever is no owner.
   only_way boolean not null default false,
+  -- By which it provisions people (SCIM), and since when. The installation's is in the settings.
+  scim_fingerprint bytea,
+  scim_since timestamptz,
+  check ((scim_fingerprint is null) = (scim_since is null)),
+  unique (scim_fingerprint),
   check (organisation_id is not null or (domain is null and client_secret is null)),
   check (organisation_id is null or not only_way or domain_proved_at is not null),
   check (domain_proved_at is null or (domain is not null and domain_token is not null)),
@@ -422,6 +427,45 @@ create index identities_user on identities (user_id);
 create index identities_to_check on identities (checked_at) where (refresh_token is not null);
 alter table one_time_secrets add foreign key (provider_id) references sign_in_providers on delete cascade;
 alter table sessions add foreign key (identity_id) references identities on delete cascade;
+
+-- Whom a provider provisions (SCIM), as it says it (coordinator/providers/scim/attributes.ts).
+create table scim_users (
+  id uuid not null,
+  key bigint generated always as identity,
+  organisation_id uuid not null,
+  provider_id uuid not null,
+  -- Null: no group of theirs gives them a role yet.
+  user_id uuid,
+  said jsonb not null,
+  -- Of scim_groups.
+  groups uuid[] not null default '{}',
+  created_at timestamptz not null,
+  changed_at timestamptz not null,
+  unique (provider_id, user_id),
+  primary key (id),
+  foreign key (organisation_id) references organisations on delete cascade,
+  foreign key (provider_id) references sign_in_providers on delete cascade,
+  foreign key (user_id) references users on delete set null
+);
+create unique index scim_users_name on scim_users (provider_id, lower(said ->> 'userName'));
+create index scim_users_organisation on scim_users (organisation_id, provider_id, key);
+create index scim_users_groups on scim_users using gin (groups);
+create index scim_users_user on scim_users (user_id) where (user_id is not null);
+
+create table scim_groups (
+  id uuid not null,
+  key bigint generated always as identity,
+  organisation_id uuid not null,
+  provider_id uuid not null,
+  said jsonb not null,
+  created_at timestamptz not null,
+  changed_at timestamptz not null,
+  primary key (id),
+  foreign key (organisation_id) references organisations on delete cascade,
+  foreign key (provider_id) references sign_in_providers on delete cascade
+);
+create unique index scim_groups_name on scim_groups (provider_id, (said ->> 'displayName'));
+create index scim_groups_organisation on scim_groups (organisation_id, provider_id, key);
 
 -- What the signing-in of assistants remembers between two requests, whichever coordinators take
 -- them: codes, tokens, clients that registered themselves, consents under way. What lets somebody

@@ -32,6 +32,7 @@ const pagesOnly: Readonly<Record<string, string>> = {
   ...because('it is about the whole organisation, and a person proves who they are first', [
     ...['endOrganisation', 'keepOrganisation', 'updateOrganisation', 'beginExport'],
     ...['setSignInProvider', 'checkSignInDomain', 'removeSignInProvider'],
+    ...['setScimToken', 'endScimToken'],
   ]),
   ...because('it authorises itself by a link that a message carries', [
     ...['acknowledgeByLink', 'confirmChannel', 'unsubscribe', 'leaveReportMail'],
@@ -99,7 +100,8 @@ describe('every operation', () => {
   test('that changes something is one of the API, or has its reason', () => {
     // A probe joins by it; no page has it.
     // Steps of applyFile.
-    const others = ['enrolProbe', 'putGroups', 'putMonitors'];
+    // A provider calls the last two by its own token.
+    const others = ['enrolProbe', 'putGroups', 'putMonitors', 'provisionUser', 'provisionGroup'];
     const known = [...Object.keys(operations), ...Object.keys(pagesOnly), ...others];
     expect(
       ofPeople

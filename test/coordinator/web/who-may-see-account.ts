@@ -41,6 +41,10 @@ export const ofTheAccount: Readonly<Record<string, string>> = {
   'POST /organisation/sign-in': owners,
   // None has one.
   'POST /organisation/sign-in/check': 'in 403 409 403 403 403 409',
+  'GET /organisation/sign-in/provisioning': owners,
+  'POST /organisation/sign-in/provisioning': owners,
+  'GET /organisation/sign-in/provisioning/end': owners,
+  'POST /organisation/sign-in/provisioning/end': 'in 403 409 403 403 403 409',
   'GET /organisation/sign-in/remove': owners,
   'POST /organisation/sign-in/remove': 'in 403 409 403 403 403 409',
   'GET /organisation/delete': owners,
