@@ -1,6 +1,7 @@
 import { type ChildProcess, execFileSync, type SpawnOptions, spawn } from 'node:child_process';
 import { accessSync, constants, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { tied } from '../support/processes.ts';
 
 /** Where a program of the machine is; undefined when it is not installed. */
 export const find = (program: string): string | undefined =>
@@ -39,7 +40,7 @@ export const start = (
   command: readonly string[],
   options: SpawnOptions = {},
 ): ChildProcess => {
-  const [program, ...given] = pinned(core, command);
+  const [program = '', ...given] = tied(pinned(core, command));
   return spawn(program, given, { stdio: ['ignore', 'pipe', 'pipe'], ...options });
 };
 

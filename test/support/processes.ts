@@ -28,6 +28,9 @@ const tie = ['setpriv', '--pdeathsig', 'KILL'] as const;
 const isTied =
   process.platform === 'linux' && spawnSync(tie[0], [...tie.slice(1), 'true']).status === 0;
 
+export const tied = (command: readonly string[]): readonly string[] =>
+  isTied ? [...tie, ...command] : command;
+
 /** What the whole run keeps of code that was compiled: a start takes half the CPU with it. */
 const { NODE_COMPILE_CACHE } = process.env;
 const compiled = NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE };
@@ -38,7 +41,7 @@ export const startChildProgram = async (
   environment: Readonly<Record<string, string>>,
   isUp: (output: string) => boolean | Promise<boolean>,
 ): Promise<ChildProgram> => {
-  const [file = '', ...args] = isTied ? [...tie, ...command] : command;
+  const [file = '', ...args] = tied(command);
   const child = spawn(file, args, {
     env: { ...compiled, ...environment, PATH: process.env.PATH ?? '' },
     stdio: ['ignore', 'pipe', 'pipe'],
