@@ -1,47 +1,13 @@
-import { existsSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openCache, openHome } from '../../../../deploy/local/home.ts';
 import { isRecord } from '../../../../shared/base/json.ts';
 import { gateBench } from '../../../support/gate.ts';
 import { createTestOrganisation } from '../../../support/people.ts';
 import { runProgram } from '../../../support/processes.ts';
+import { pythonWith } from '../../../support/python.ts';
 import { openScim, type ScimFace } from '../../../support/scim.ts';
 import { openProviderPlace } from '../../../support/sign-in-providers.ts';
 
 /** scim2-tester, a validator of others (in Python), asks all that it knows of us, by http. */
-
-const packages = [
-  'scim2-tester==0.5.2',
-  'scim2-client==0.13.2',
-  'scim2-models==0.12.3',
-  'httpx2==2.16.2',
-];
-
-/** It brings itself into the cache; undefined, said loudly, where it cannot. */
-const obtainValidator = async (): Promise<string | undefined> => {
-  const cache = openCache(process.env, openHome(process.env));
-  const folder = join(cache, 'scim2-tester-0.5.2');
-  const python = join(folder, 'bin/python');
-  const imported = ['-c', 'import scim2_tester, httpx2'] as const;
-  if (existsSync(python) && (await runProgram([python, ...imported])).code === 0) return python;
-  await mkdir(cache, { recursive: true });
-  const hasVenv = async (): Promise<boolean> =>
-    (await runProgram(['sh', '-c', 'python3 -c "import venv, ensurepip"'])).code === 0;
-  if (!(await hasVenv()) && process.getuid?.() === 0 && existsSync('/usr/bin/apt-get'))
-    await runProgram(['apt-get', 'install', '--yes', '--quiet', 'python3-venv']);
-  const steps: readonly (readonly [string, ...string[]])[] = [
-    ['python3', '-m', 'venv', '--clear', folder],
-    [python, '-m', 'pip', 'install', '-q', '--disable-pip-version-check', ...packages],
-  ];
-  for (const step of (await hasVenv()) ? steps : []) if ((await runProgram(step)).code !== 0) break;
-  if (existsSync(python) && (await runProgram([python, ...imported])).code === 0) return python;
-  process.stderr.write(
-    'SKIPPED: no foreign validator of SCIM: it needs python3 with venv, and pip with a package index\n',
-  );
-  return undefined;
-};
 
 const program = `
 import json, sys
@@ -54,7 +20,10 @@ for one in check_server(SyncSCIMClient(http)):
     print(json.dumps({"status": one.status.name, "title": one.title, "of": one.resource_type, "reason": str(one.reason)}))
 `;
 
-const python = await obtainValidator();
+const python = await pythonWith(
+  ['scim2-tester==0.5.2', 'scim2-client==0.13.2', 'scim2-models==0.12.3', 'httpx2==2.16.2'],
+  'scim2_tester, httpx2',
+);
 const token = 'a-token-of-the-installation-of-32-characters';
 const place = openProviderPlace(['login.example']);
 const bench = gateBench(undefined, undefined, undefined, () => part);
