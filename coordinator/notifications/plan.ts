@@ -78,7 +78,11 @@ type Planner = {
   readonly plan: () => Promise<number>;
 };
 
-const most = 100;
+/**
+ * Each round judges causes anew, whatever its size: in smaller ones an outage of thousands would be
+ * told minutes after it was confirmed.
+ */
+const most = 500;
 
 type PlanningData = {
   readonly channels: ReadonlyMap<string, readonly PlannedChannel[]>;

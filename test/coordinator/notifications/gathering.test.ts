@@ -202,15 +202,15 @@ describe('gathering', async () => {
         returning id, organisation_id, monitor_id)
       insert into alerts (organisation_id, monitor_id, incident_id, event, state, due_at)
       select organisation_id, monitor_id, id, 'down', 'due', now() from made`;
-      await incident(bench.organisation, monitor, 300);
+      await incident(bench.organisation, monitor, 1_500);
       await incident(other.organisation, theirs, 2);
-      expect(await bench.coordinator().planner.plan()).toBe(100);
+      expect(await bench.coordinator().planner.plan()).toBe(500);
       const planned =
         await sql`select organisation_id, count(*)::int from alerts where planned_at is not null group by 1`;
       expect(
         Object.fromEntries(planned.map(({ organisation_id, count }) => [organisation_id, count])),
       ).toEqual({
-        [bench.organisation]: 98,
+        [bench.organisation]: 498,
         [other.organisation]: 2,
       });
     });
