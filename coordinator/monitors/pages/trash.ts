@@ -101,7 +101,7 @@ function rowOf(deleted: Deleted, { times, now, may }: MembersRequest) {
 /** Begun days count: what is deleted for ever in an hour has one day left. */
 function daysLeft({ deleted_for_ever_at }: Deleted, now: number): string {
   const days = Math.max(0, Math.ceil((Date.parse(deleted_for_ever_at) - now) / dayMs));
-  return days === 1 ? '1 day' : `${days} days`;
+  return days === 1 ? '1 day left' : `${days} days left`;
 }
 
 const restored = forMembers.post('/monitors/trash/:monitor_id/restore', async (request) => {

@@ -20,7 +20,7 @@ import {
   refusedForm,
   refuseUnlessMay,
 } from '../../web/forms.ts';
-import { type Html, html, icon, type Part } from '../../web/html.ts';
+import { type Html, html, icon } from '../../web/html.ts';
 import { mailMissingWords } from '../../web/layout.ts';
 import { menuLink, moreActions } from '../../web/menu.ts';
 import {
@@ -31,6 +31,8 @@ import {
   seeOther,
   show,
 } from '../../web/page.ts';
+import { stacked } from '../../web/tables.ts';
+import type { Times } from '../../web/times.ts';
 import { askMailbox, listChannelKinds, showMessage, tryChannel } from '../contract.ts';
 import { type EditedChannel, formPage, isFillable, kindPage, triedNotice } from './form.ts';
 import { configIn, formOfChannel, inputIn } from './input.ts';
@@ -77,26 +79,14 @@ async function pageOf(
       <div class="stack" id="channel-${channel.id}">
         ${heading({
           sentence: sentenceOf(channel, mail),
-          below: html`
-            ${channelMark(channel, mail)} <span class="softer">·</span> ${kindName(
-              kinds,
-              channel.kind,
-            )}
-          `,
+          below: channelMark(channel, mail),
           actions: actionsOf(request, channel),
           trail: [{ href: '/alerts', name: 'Alerts' }],
         })}
         ${state && formSummary(state)}
         ${said}
         ${whyNot(request, channel, mail)}
-        <dl class="figures">
-          ${figure('p95 delivery', p95Text(channel.p95_ms))}
-          ${figure(
-            'Last delivered',
-            channel.last_delivered_at === null ? '–' : times.ago(channel.last_delivered_at),
-          )}
-        </dl>
-        <section class="card"><h2>Settings</h2>${settings(channel, kinds)}</section>
+        ${facts(channel, kinds, times)}
         <section>
           <div class="section-head">
             <h2>Messages</h2>
@@ -182,29 +172,28 @@ function asTitle(words: string): string {
   return capital(words.replace(/\.$/, ''));
 }
 
-function settings(channel: Channel, kinds: readonly Kind[]): Html {
-  const { kind, reminder_s, owner } = channel;
-  const row = (name: string, value: Part): Html =>
-    html`
-      <div>
-        <dt>${name}</dt>
-        <dd>${value}</dd>
-      </div>
-    `;
+function facts(channel: Channel, kinds: readonly Kind[], times: Times): Html {
+  const { kind, reminder_s, owner, last_delivered_at, p95_ms } = channel;
   return html`
-    <dl class="columns">
-      ${row('Kind', kindName(kinds, kind))}
-      ${row('Sends to', whereOf(channel, kinds) ?? 'A secret address')}
-      ${row('Monitors', capital(coversText(channel)))}
-      ${row('Notify', capital(delayText(channel.delay_s)))}
-      ${row(
+    <dl class="figures facts-row">
+      ${figure('Kind', kindName(kinds, kind))}
+      ${figure('Sends to', whereOf(channel, kinds) ?? 'A secret address')}
+      ${figure('Monitors', capital(coversText(channel)))}
+      ${figure('Notify', capital(delayText(channel.delay_s)))}
+      ${figure(
         'Repeat',
         reminder_s === null
           ? 'Never'
           : `After ${durationText(reminder_s * 1_000)}, then at doubling intervals`,
       )}
-      ${row('Active hours', capital(hoursText(channel)))}
-      ${row('Owner', owner ?? 'Team')}
+      ${figure('Active hours', capital(hoursText(channel)))}
+      ${figure('Owner', owner ?? 'Team')}
+      ${figure(
+        'Last delivered',
+        last_delivered_at === null
+          ? '–'
+          : stacked(times.ago(last_delivered_at), p95_ms !== null && `p95 ${p95Text(p95_ms)}`),
+      )}
     </dl>
   `;
 }

@@ -237,8 +237,7 @@ function latencyOf({ state, due_at, settled_at }: Message): string {
 
 export function attemptTable({ attempts }: Message, times: Times): Html {
   return table(
-    attempts.map((attempt, at) => ({
-      Attempt: at + 1,
+    attempts.map((attempt) => ({
       At: times.precise(attempt.at),
       Response: answerText(attempt),
       Result: [
