@@ -58,6 +58,31 @@ export function stepTable(rows: readonly Row[]): Html {
 /** How a thing is, before what it is. */
 const marks = ['State', 'Status', 'Outcome', 'Visible to', 'Expires in'];
 
+/** Where no head stands above them, these cells name what they are. */
+const named = new Set([
+  'Added',
+  'Counted',
+  'Created',
+  'Deleted',
+  'Delivered in',
+  'Down',
+  'Ended',
+  'Expires',
+  'Last delivered',
+  'Last seen',
+  'Last used',
+  'Long window',
+  'Maintenance',
+  'Short window',
+  'Signed in',
+  'Started',
+  'Unknown',
+  'Version',
+  'Warns above',
+  'p50 / p95 / p99',
+  'p95',
+]);
+
 function tableOf(rows: readonly Row[], steps: boolean, caption?: string): Html {
   const all = rows.map(({ id, part, ...cells }) => ({ id, part, cells: Object.entries(cells) }));
   const [first] = all;
@@ -94,21 +119,18 @@ function headOf([heading, cell]: Entry): Html {
     : html`<th scope="col"><span class="unseen">${heading}</span></th>`;
 }
 
-function cellOf(entry: Entry, at: number, all: readonly Entry[]): Html {
-  const [heading, cell] = entry;
-  if (!(cell instanceof Ending)) {
-    const kind = kindOf(heading, cell, at > 0 && !(at === 1 && marks.includes(all[0]?.[0] ?? '')));
-    return html`<td data-label="${heading}"${kind && html` class="${kind}"`}>${cell}</td>`;
-  }
-  if (!cell.isLabelled) return html`<td class="acts">${cell.inside}</td>`;
-  if (cell.inside === '–') return html`<td data-label="${heading}" class="number none">–</td>`;
-  return /^\d[\d,]*$/.test(String(cell.inside))
-    ? html`<td data-label="${String(cell.inside) === '1' ? heading.replace(/s$/, '') : heading}" class="number counted">${cell.inside}</td>`
-    : html`<td data-label="${heading}" class="number">${cell.inside}</td>`;
-}
-
-function kindOf(heading: string, cell: Part, isFact: boolean): string | null {
-  if (marks.includes(heading)) return 'mark';
-  if (!isFact) return 'subject';
-  return cell === '–' ? 'none' : null;
+function cellOf([heading, cell]: Entry, at: number, all: readonly Entry[]): Html {
+  const isEnding = cell instanceof Ending;
+  const inside = isEnding ? cell.inside : cell;
+  if (isEnding && !cell.isLabelled) return html`<td class="acts">${inside}</td>`;
+  const isMark = marks.includes(heading);
+  const isSubject = at === 0 || (at === 1 && marks.includes(all[0]?.[0] ?? ''));
+  const isCount = isEnding && /^\d[\d,]*$/.test(String(inside));
+  const kind = [
+    ...(isEnding ? ['number'] : []),
+    ...(isMark ? ['mark'] : isSubject ? ['subject'] : []),
+    ...(inside === '–' ? ['none'] : named.has(heading) ? ['named'] : isCount ? ['counted'] : []),
+  ].join(' ');
+  const label = isCount && String(inside) === '1' ? heading.replace(/s$/, '') : heading;
+  return html`<td data-label="${label}"${kind && html` class="${kind}"`}>${inside}</td>`;
 }

@@ -83,7 +83,7 @@ export function pingList(pings: readonly Ping[], times: Times): Html {
         pings.map((ping) => ({
           id: `ping-${ping.id}`,
           When: times.moment(ping.at),
-          Kind: markOf(ping),
+          Outcome: markOf(ping),
           'Run time': number(ping.run_ms === null ? '–' : durationText(ping.run_ms)),
           Message:
             ping.body === ''
