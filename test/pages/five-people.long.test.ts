@@ -193,11 +193,13 @@ describeInBrowser('five people', (browser) => {
 
     // Roles change at once; one leaves, and one is taken out.
     const nick = await rowOf(admin, 'Nick');
-    await nick.getByRole('combobox').selectOption('member');
-    await byClick(admin, nick.getByRole('button', { name: 'Save' }));
+    await nick.getByRole('button', { name: 'More' }).click();
+    await byClick(admin, nick.getByRole('link', { name: 'Change role' }));
+    await send(admin, { choose: { role: 'member' }, press: 'Save' });
     await goTo(fifth, '/monitors/new');
     expect(await sentence(fifth)).toBe('New monitor');
     await goTo(fifth, '/members');
+    await fifth.getByRole('button', { name: 'More actions' }).click();
     await byClick(fifth, fifth.getByRole('link', { name: 'Leave organisation' }));
     await send(fifth, { press: 'Leave organisation' });
     expect(await saidOn(fifth)).toBe('You left Corner shop.');

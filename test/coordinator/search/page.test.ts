@@ -187,7 +187,7 @@ describeInBrowser('the palette and the bar of a phone', (browser) => {
       expect(await bar.evaluate((each) => each.getBoundingClientRect().bottom)).toBe(900);
       await bar.getByRole('button', { name: 'More' }).click();
       await bar.getByRole('link', { name: 'API & assistants' }).click();
-      await page.getByRole('heading', { name: 'API & assistants' }).waitFor();
+      await page.waitForURL(/\/tokens$/);
       await close();
     });
 });
