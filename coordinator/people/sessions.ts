@@ -107,14 +107,16 @@ function isVouched(sql: Queryable) {
 }
 
 /**
- * The provider that alone opens membership `m`, as in addresses; null: a session of provider `p`
- * does, or needs none. Owners always keep another way in.
+ * The provider that alone opens membership `m`, as in addresses, the organisation's own before the
+ * installation's; null: a session of provider `p` does, or needs none. Owners always keep another
+ * way in.
  */
 function wanted(sql: Queryable) {
-  return sql`(select coalesce(w.organisation_id::text, 'installation') from sign_in_providers w
-    where w.only_way and (w.organisation_id = m.organisation_id or w.organisation_id is null)
-      and m.role <> 'owner' and p.only_way is not true
-    order by w.organisation_id nulls last limit 1)`;
+  return sql`(select coalesce(w.organisation_id::text, 'installation') from (
+      select id, organisation_id from sign_in_providers
+      where only_way and (organisation_id = m.organisation_id or organisation_id is null)
+      order by organisation_id nulls last limit 1) w
+    where m.role <> 'owner' and w.id is distinct from p.id)`;
 }
 
 type OwnOrganisation = OwnMembership & { readonly wants: string | null };

@@ -65,7 +65,10 @@ export async function followGroups(
   return { before, after };
 }
 
-/** What is provisioned counts, once it is: two truths about a person would take turns. */
+/**
+ * What is provisioned counts for whom it names: two truths about a person would take turns. Other
+ * members follow what the provider says when they sign in.
+ */
 async function roleBy(
   sql: Queryable,
   provider: Serving,
@@ -74,6 +77,8 @@ async function roleBy(
 ): Promise<Role | undefined> {
   if (!provider.isProvisioned) return roleAfter(provider.table, groups, before);
   const [standing] = await standings(sql, provider, { user });
+  if (standing === undefined && before !== undefined)
+    return roleAfter(provider.table, groups, before);
   return roleProvisioned(provider.table, standing, before);
 }
 

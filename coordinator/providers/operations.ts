@@ -41,6 +41,7 @@ import {
   writeRefreshToken,
 } from './queries.ts';
 import { refusing } from './refusing.ts';
+import { linkPerson } from './scim/provisioning.ts';
 import { awaitsProvider } from './scim/queries.ts';
 
 const mostSignIns = 60;
@@ -161,6 +162,8 @@ export const finishProviderSignIn = handle(contract.finishProviderSignIn)({
     if (account?.id === user && speaksFor(provider, account.email))
       await markVerified(sql, user, context.now);
     if (refreshToken !== undefined) await keepToken(context, identity, refreshToken);
+    if (provider.isProvisioned && isServing(provider))
+      await linkPerson(sql, provider, { user, ...vouched });
     const role = await roleHere(context, provider, vouched, user);
     note({
       user,

@@ -142,7 +142,9 @@ export const setSignInProvider = handle(contract.setSignInProvider)({
       after: toldOf(made),
     });
     const provider = await findProvider(context, organisation.id);
-    if (provider?.isProvisioned && isServing(provider)) await settle(context, provider, 'all');
+    const left_out =
+      provider?.isProvisioned && isServing(provider) ? await settle(context, provider, 'all') : 0;
+    if (left_out > 0) note({ after: { left_out } });
     return { proved: made.domain_proved_at !== null };
   },
 });

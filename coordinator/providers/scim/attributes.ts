@@ -13,6 +13,8 @@ export type Attribute = {
   readonly name: string;
   readonly type: 'string' | 'boolean' | 'reference' | 'complex';
   readonly many?: true;
+  /** Of many, no more than these; undefined: an organisation's whole directory. */
+  readonly most?: number;
   readonly required?: true;
   readonly unique?: true;
   /** Compared with its case. */
@@ -47,6 +49,7 @@ export const attributesOf: Readonly<Record<Kind, readonly Attribute[]>> = {
       name: 'emails',
       type: 'complex',
       many: true,
+      most: 10,
       // Whoever has no other address than their userName needs none.
       required: true,
       parts: [
@@ -93,7 +96,6 @@ export function attributeOf(
 }
 
 const longest = 255;
-/** A list has no more: an organisation's whole directory is one group of it. */
 const mostItems = 10_000;
 
 export function invalidValue(name: string, fault: string): Refusal {
@@ -130,11 +132,15 @@ export function valueFrom(attribute: Attribute, given: unknown): unknown {
   if (given === null || given === undefined || given === '') return undefined;
   if (attribute.many !== true) return singleFrom(attribute, given);
   const list: readonly unknown[] = Array.isArray(given) ? given : [given];
-  if (list.length > mostItems)
-    throw invalidValue(attribute.name, `has more than ${mostItems} values.`);
+  refuseMany(attribute, list.length);
   const items = list.map((each) => itemFrom(attribute, each));
   const distinct = [...new Map(items.map((item) => [JSON.stringify(item), item])).values()];
   return distinct.length === 0 ? undefined : onePrimary(distinct);
+}
+
+/** @throws Refusal `scim_value_invalid`. */
+export function refuseMany({ name, most = mostItems }: Attribute, count: number): void {
+  if (count > most) throw invalidValue(name, `has more than ${most} values.`);
 }
 
 function itemFrom(attribute: Attribute, given: unknown): Values {

@@ -24,6 +24,7 @@ export function schemaOf(kind: Kind): string {
 }
 
 const longest = 2_000;
+const mostTerms = 10;
 const word = '[a-z$][\\w$-]*';
 const value = '"(?:[^"\\\\]|\\\\.)*"|[\\w.+-]+';
 const place = `(?:(urn:[\\w.:-]+):)?(${word})(?:\\[\\s*(${word})\\s+eq\\s+(${value})\\s*\\])?(?:\\.(${word}))?`;
@@ -64,7 +65,7 @@ export function conditionsFrom(kind: Kind, filter: string): readonly Condition[]
     aTerm.lastIndex = at;
     const found = aTerm.exec(filter);
     const term = found === null ? undefined : conditionOf(kind, found);
-    if (term === undefined) throw unknownFilter(filter);
+    if (term === undefined || conditions.length >= mostTerms) throw unknownFilter(filter);
     conditions.push(term);
     if (aTerm.lastIndex === filter.length) return conditions;
     anAnd.lastIndex = aTerm.lastIndex;

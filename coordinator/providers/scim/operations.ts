@@ -97,13 +97,18 @@ export const provisionUser = handle(contract.provisionUser)(async (context, inpu
     ...(after && { after: told(after) }),
   });
   const written = after ?? { ...before?.said, active: false };
-  if (after !== undefined) refuseOutside(after, provider.domain);
+  // Whoever is turned off gets nothing, wherever their address is by now.
+  if (after !== undefined && isActive(after)) refuseOutside(after, provider.domain);
   const write = before === undefined ? insertProvisioned : writeProvisioned;
   await write(sql, 'User', provider, { id, said: written, at: now });
   const [standing] = await standings(sql, provider, { ids: [id] });
-  const wasIn = before === undefined || isActive(before.said) || standing?.role !== undefined;
+  const wasIn =
+    after === undefined ||
+    before === undefined ||
+    isActive(before.said) ||
+    standing?.role !== undefined;
   if (standing !== undefined && wasIn && !isActive(written))
-    await endPerson(context, provider, standing);
+    await endPerson(context, provider, { ...standing, said: before?.said ?? written });
   if (after === undefined) {
     if (standing?.user !== undefined) await deleteIdentity(sql, provider.id, standing.user);
     await deleteProvisioned(sql, 'User', provider, id);
@@ -143,7 +148,10 @@ export const provisionGroup = handle(contract.provisionGroup)(async (context, in
   if (after === undefined) await deleteProvisioned(sql, 'Group', provider, id);
   // Another name of the group may give another role to all in it.
   const isRenamed = before !== undefined && namesOf(before.said) !== namesOf(said);
-  await settle(context, provider, { ids: isRenamed ? [...had.union(has)] : changed });
+  const left_out = await settle(context, provider, {
+    ids: isRenamed ? [...had.union(has)] : changed,
+  });
+  if (left_out > 0) note({ after: { left_out } });
   // What was patched is not sent back.
   const isShown = input.act === 'create' || input.act === 'replace';
   return { row: (isShown && (await provisionedRow(sql, 'Group', provider, id))) || null };

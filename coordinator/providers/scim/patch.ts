@@ -5,6 +5,7 @@ import {
   isOurs,
   itemsOf,
   type Kind,
+  refuseMany,
   type Values,
   valueFrom,
   valuesFrom,
@@ -73,12 +74,15 @@ function changedItems(
 ): readonly Values[] {
   if (part === undefined && where === undefined) {
     const said = listOf(attribute, given);
-    if (op === 'add') return [...items, ...said];
+    if (op === 'add') {
+      refuseMany(attribute, items.length + said.length);
+      return [...items, ...said];
+    }
     if (op === 'replace') return said;
     // Entra names what it removes by the value.
-    return given === undefined || given === null
-      ? []
-      : items.filter(({ value }) => !said.some((one) => one.value === value));
+    if (given === undefined || given === null) return [];
+    const gone = new Set(said.map(({ value }) => value));
+    return items.filter(({ value }) => !gone.has(value));
   }
   const isMeant = (item: Values): boolean => where === undefined || isEqual(item, where);
   if (op === 'remove')

@@ -220,14 +220,23 @@ export type Stands = Standing & {
 export async function standings(
   sql: Queryable,
   { id, organisation }: Scope,
-  only: { readonly ids: readonly string[] } | { readonly user: string } | 'all',
+  only:
+    | { readonly ids: readonly string[] }
+    | { readonly user: string }
+    | { readonly subject: string; readonly email: string }
+    | 'all',
 ): Promise<readonly Stands[]> {
   const among =
     only === 'all'
       ? sql``
       : 'user' in only
         ? sql`and u.user_id = ${only.user}`
-        : sql`and u.id = any(${only.ids}::uuid[])`;
+        : 'ids' in only
+          ? sql`and u.id = any(${only.ids}::uuid[])`
+          : sql`and (u.said ->> 'externalId' = ${only.subject}
+              or lower(u.said ->> 'userName') = lower(${only.email})
+              or exists (select from jsonb_array_elements(u.said -> 'emails') e
+                where lower(e ->> 'value') = lower(${only.email})))`;
   const rows = await sql<
     { id: string; user_id: string | null; said: Values; role: Role | null; groups: string[] }[]
   >`
@@ -286,7 +295,7 @@ export async function isUntouched(
   const [row] = await sql<Account[]>`${accounts(sql)} where u.id = ${user}
     and not u.is_operator and not exists (select from memberships m
       where m.user_id = u.id and m.organisation_id <> ${organisation})`;
-  return row !== undefined && !row.is_entered;
+  return row !== undefined && !row.is_entered && !row.is_proven;
 }
 
 /** Sets or ends the token of an organisation's provider. */

@@ -102,22 +102,23 @@ async function onCollection(
   if (kind === undefined) return send(reply, described(dependencies, collection, undefined));
   if (request.method === 'POST') {
     const row = await written(dependencies, request, kind, 'create');
-    const made = resource(dependencies, kind, row, {});
+    const made = resource(dependencies, kind, row, showsAll);
     return send(reply.code(201).header('location', String(memberOf(made.meta, 'location'))), made);
   }
   const { query } = request;
+  const isShown = shownBy(kind, query);
   const start = Math.max(1, numberOf(query.startIndex, 1));
   const limit = Math.min(mostItems, Math.max(0, numberOf(query.count, usualItems)));
   const { total, rows } = await list(dependencies, request, {
     ...{ kind, filter: query.filter ?? null, skip: start - 1, limit },
-    whole: isWhole(kind, query),
+    whole: isShown(besideIn[kind]),
   });
   return send(reply, {
     schemas: ['urn:ietf:params:scim:api:messages:2.0:ListResponse'],
     totalResults: total,
     startIndex: start,
     itemsPerPage: rows.length,
-    Resources: rows.map((row) => resource(dependencies, kind, row, query)),
+    Resources: rows.map((row) => resource(dependencies, kind, row, isShown)),
   });
 }
 
@@ -130,22 +131,23 @@ async function onResource(
   const { collection, id = '' } = request.params;
   const kind = Object.hasOwn(kinds, collection) ? kinds[collection] : undefined;
   if (kind === undefined) return send(reply, described(dependencies, collection, id));
+  const isShown = shownBy(kind, query);
   if (method === 'GET') {
     const { rows } = isId(id)
       ? await list(dependencies, request, {
           ...{ kind, filter: `id eq "${id}"`, skip: 0, limit: 1 },
-          whole: isWhole(kind, query),
+          whole: isShown(besideIn[kind]),
         })
       : { rows: [] };
     const [row] = rows;
     if (row === undefined) throw nothingHere();
-    return send(reply, resource(dependencies, kind, row, query));
+    return send(reply, resource(dependencies, kind, row, isShown));
   }
   const act = method === 'DELETE' ? 'remove' : method === 'PUT' ? 'replace' : 'patch';
   const row = await written(dependencies, request, kind, act);
   // A group of thousands is not sent back for each member that is added.
   if (act === 'remove' || (act === 'patch' && kind === 'Group')) return reply.code(204).send();
-  return send(reply, resource(dependencies, kind, row, query));
+  return send(reply, resource(dependencies, kind, row, isShown));
 }
 
 /** More than a number does not fit into a list either. */
@@ -191,26 +193,29 @@ function callerOf(request: FastifyRequest): Caller {
   return request.getDecorator<Caller>('caller');
 }
 
-type Query = Asked['query'];
+type Shows = (name: string) => boolean;
 
+const showsAll: Shows = () => true;
 const always = ['schemas', 'id', 'meta'];
+const longestList = 2_000;
 
-/** Whether the caller wants to see an attribute. */
-function isShown(kind: Kind, { attributes, excludedAttributes }: Query, name: string): boolean {
-  const isNamed = (list: string): boolean =>
-    list.split(',').some((each) => placeFrom(kind, each.trim())?.attribute.name === name);
-  if (always.includes(name)) return true;
-  if (attributes) return isNamed(attributes);
-  return !excludedAttributes || !isNamed(excludedAttributes);
+/** Whether the caller wants to see an attribute. @throws Refusal `scim_path_invalid`. */
+function shownBy(kind: Kind, { attributes, excludedAttributes }: Asked['query']): Shows {
+  const [wanted, unwanted] = [namesIn(kind, attributes), namesIn(kind, excludedAttributes)];
+  return (name) =>
+    always.includes(name) || (wanted ? wanted.has(name) : unwanted?.has(name) !== true);
 }
 
-function isWhole(kind: Kind, query: Query): boolean {
-  return isShown(kind, query, besideIn[kind]);
+function namesIn(kind: Kind, list: unknown): ReadonlySet<string | undefined> | undefined {
+  if (list === undefined || list === '') return undefined;
+  if (typeof list !== 'string' || list.length > longestList)
+    throw new Refusal('scim_path_invalid', 'Name attributes once, separated by commas.');
+  return new Set(list.split(',').map((each) => placeFrom(kind, each.trim())?.attribute.name));
 }
 
 const besideIn = { User: 'groups', Group: 'members' } as const satisfies Record<Kind, string>;
 
-function resource({ baseUrl }: Dependencies, kind: Kind, row: Values, query: Query): Values {
+function resource({ baseUrl }: Dependencies, kind: Kind, row: Values, isShown: Shows): Values {
   const { id, said, created_at, changed_at } = row;
   const at = (of: Kind, which: unknown): string =>
     `${baseUrl()}${scimPath}/${collectionOf[of]}/${String(which)}`;
@@ -234,7 +239,7 @@ function resource({ baseUrl }: Dependencies, kind: Kind, row: Values, query: Que
       location: at(kind, id),
     },
   };
-  return Object.fromEntries(Object.entries(whole).filter(([each]) => isShown(kind, query, each)));
+  return Object.fromEntries(Object.entries(whole).filter(([each]) => isShown(each)));
 }
 
 function described({ baseUrl }: Dependencies, collection: string, id: string | undefined): unknown {

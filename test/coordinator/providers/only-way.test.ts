@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { connectAssistant } from '../../../coordinator/assistants/contract.ts';
 import { listOwnOrganisations, switchOrganisation } from '../../../coordinator/people/contract.ts';
 import {
+  beginProviderConnection,
   beginProviderSignIn,
   checkSignInDomain,
   finishProviderSignIn,
@@ -172,6 +173,32 @@ describe('an installation that its provider alone opens', () => {
     await onlyInstallation(true);
     await onlyInstallation(null);
     expect(await acts()).toBe(house.organisation);
+  });
+
+  test('leaves an organisation with a way of its own to that', async () => {
+    await setOnly();
+    const email = house.member.email;
+    await onlyInstallation(true);
+    const password = await wantsOf(await door.comeIn(email));
+    expect(password.wants).toEqual([[house.organisation, house.organisation]]);
+    await bench.sql`insert into memberships (organisation_id, user_id, role)
+      select ${house.organisation}, id, 'member' from users where id = ${first.member.user}`;
+    const { person } = await door.signedIn(await door.comeIn(first.member.email));
+    const sub = newId();
+    ours.claims = { sub, email: first.member.email, email_verified: true, groups: ['people'] };
+    ours.info = { sub };
+    const key = 'installation';
+    const begun = await door.act(beginProviderConnection, person, { provider: key });
+    const asked = askedOf(begun.address);
+    const answer = new URLSearchParams({ code: ours.grant(asked), state: asked.state });
+    const { secret } = begun;
+    const come = await door.visit(finishProviderSignIn, {
+      ...{ provider: key, secret, answer: String(answer) },
+    });
+    expect((await wantsOf(come.session ?? '')).wants).toEqual([
+      [first.organisation, null],
+      [house.organisation, house.organisation],
+    ]);
   });
 
   test('opens to whoever comes by it', async () => {
