@@ -466,7 +466,8 @@ describe('antipode', () => {
       };
       const page = readFileSync(new URL('../../../docs/command-line.md', import.meta.url), 'utf8');
       const [steps = ''] =
-        /^curl [^\n]*antipode\.mjs"\n(?:[^\n]*antipode\.mjs[^\n]*\n)*/m.exec(page) ?? [];
+        /^curl (?:[^\n]*\\\n)*[^\n]*antipode\.mjs"\n(?:[^\n]*antipode\.mjs[^\n]*\n)*/m.exec(page) ??
+        [];
       expect(steps).toContain('.local/bin');
       cpSync(served.files['antipode.mjs'], join(home, 'downloads/antipode.mjs'));
       const installed = await runProgram(['sh', '-ec', steps], {
