@@ -67,11 +67,14 @@ export function createProviderWatch({
     }
   };
 
+  let isOnlyWayKept = false;
   return {
     tick: async () => {
       if (!isLeader()) return;
       const at = clock.now();
-      await keepOnlyWay({ sql, with: { providers, secrets } });
+      // What the settings say stays the same while it runs.
+      if (!isOnlyWayKept) await keepOnlyWay({ sql, with: { providers, secrets } });
+      isOnlyWayKept = true;
       const due = await takeDueIdentities(sql, { at, before: at - againMs, limit: mostATick });
       if (due.length === 0) return;
       const ids = [...new Set(due.map(({ provider_id }) => provider_id))];

@@ -184,9 +184,9 @@ function classWords(cause: string): string {
   return capital(cause.replaceAll('_', ' '));
 }
 
-/** One check: when, where, how long each phase took, and what it saw if that is kept. */
 const outcomeVerbs = { ok: 'passed', fail: 'failed', unknown: 'was inconclusive' } as const;
 
+/** One check: when, where, how long each phase took, and what it saw if that is kept. */
 export const checkPage = forMembers.get('/monitors/:monitor_id/check', async (request) => {
   const { ask, path, times, query: asked } = request;
   const { monitor_id } = path;

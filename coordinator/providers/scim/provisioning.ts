@@ -123,7 +123,15 @@ async function unlinkedMember(
 export async function linkPerson(
   sql: Parts['sql'],
   provider: Serving,
-  { user, subject, email }: { user: string; subject: string; email: string | undefined },
+  {
+    user,
+    subject,
+    email,
+  }: {
+    readonly user: string;
+    readonly subject: string;
+    readonly email: string | undefined;
+  },
 ): Promise<void> {
   if ((await standings(sql, provider, { user })).length > 0) return;
   const all = await standings(sql, provider, { subject, email: email ?? '' });
