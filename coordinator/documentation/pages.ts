@@ -1,10 +1,10 @@
 import { capital } from '../../shared/base/text.ts';
 import { heading, linkButton } from '../web/elements.ts';
 import { notFoundAnswer } from '../web/failures.ts';
-import { type Html, html, icon, safeUrl } from '../web/html.ts';
+import { type Html, html, icon, type Part, safeUrl } from '../web/html.ts';
 import { forAnyone, type PageAnswer, type Sent, seeOther, send, show } from '../web/page.ts';
 import { indexName, readContents } from './contents.ts';
-import { plainOf, readMarkdown } from './markdown.ts';
+import { type Block, plainOf, readMarkdown } from './markdown.ts';
 import { markupOf, wordsMarkup } from './markup.ts';
 import { pageNames, pageText, pictureNames, pictureText } from './page-files.ts';
 
@@ -52,11 +52,11 @@ function documentationPage(name: string, baseUrl: string, find = ''): PageAnswer
           })}
           ${isIndex ? [searchForm(find), chapters(find)] : markupOf(blocks, baseUrl)}
           <p class="actions">
+            ${beside(name)}
             ${linkButton(`/docs/${name}.md`, 'This page as Markdown')}
-            ${linkButton('/api/v1/docs', 'API reference')}
           </p>
         </article>
-        ${!isIndex && contents(name)}
+        ${!isIndex && contents(name, blocks)}
       </div>
     `,
   });
@@ -109,7 +109,26 @@ function chapters(find: string): Html {
       )}`;
 }
 
-function contents(current: string): Html {
+/** The pages before and after one, in the order of the index. */
+function beside(name: string): Part {
+  const all = readContents(pageText(indexName)).flatMap(({ pages }) => pages);
+  const at = all.findIndex((each) => each.name === name);
+  const [before, after] = [all[at - 1], all[at + 1]];
+  return (
+    at !== -1 && [
+      before && linkButton(`/docs/${before.name}`, before.title, { symbol: 'previous' }),
+      after && linkButton(`/docs/${after.name}`, html`${after.title}${icon('next')}`),
+    ]
+  );
+}
+
+/** All pages, and below the one that is read its parts. */
+function contents(current: string, blocks: readonly Block[]): Html {
+  const parts = blocks.flatMap((block) =>
+    block.is === 'heading' && block.level === 2
+      ? [html`<li><a href="${safeUrl(`#${block.anchor}`)}">${plainOf(block.words)}</a></li>`]
+      : [],
+  );
   return html`
     <details class="docs-contents">
     <summary class="button">${icon('more')}Contents</summary>
@@ -122,6 +141,7 @@ function contents(current: string): Html {
               ({ name, title }) => html`
                 <li>
                   <a href="${safeUrl(`/docs/${name}`)}"${name === current && html` aria-current="page"`}>${title}</a>
+                  ${name === current && parts.length > 0 && html`<ul aria-label="On this page">${parts}</ul>`}
                 </li>
               `,
             )}

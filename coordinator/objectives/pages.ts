@@ -119,7 +119,7 @@ function rowOf(objective: Objective) {
 }
 
 function targetWords({ target, latency_ms }: Objective): string {
-  return latency_ms === null ? `${target} %` : `${target} % within ${msText(latency_ms)}`;
+  return latency_ms === null ? `${target}%` : `${target}% within ${msText(latency_ms)}`;
 }
 
 function periodWords({ period }: Objective): string {
@@ -258,7 +258,7 @@ function budgetChart(objective: Course, times: Times): Html | null {
   return html`
     <div class="chart chart-low">
       <ul class="chart-y" aria-hidden="true">
-        ${[100, 50, 0].map((percent) => html`<li>${percent} %</li>`)}
+        ${[100, 50, 0].map((percent) => html`<li>${percent}%</li>`)}
       </ul>
       <div class="chart-plot">
         <svg

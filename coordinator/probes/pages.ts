@@ -111,7 +111,7 @@ export function clockText(offset_ms: number | null): string {
 
 export function refutedText({ refuted, targets }: Pick<Checker, 'refuted' | 'targets'>): string {
   if (targets === null || refuted === 0) return '–';
-  return `${refuted} of ${targets} hosts (${Math.round((100 * refuted) / Math.max(1, targets))} %)`;
+  return `${refuted} of ${targets} hosts (${Math.round((100 * refuted) / Math.max(1, targets))}%)`;
 }
 
 /** Of most nothing is known, which says nothing of one. */
@@ -154,13 +154,21 @@ export const probesPage = forMembers.get('/probes', async (request) => {
         `,
     });
   const points = pointsOf(byContinent(open));
+  const isWhole = items.every((each) => isWell(each) || each.state === 'unseen');
   return show({
     title: items.some((each) => each.state === 'lost') ? 'Probe offline' : 'Probes',
     place: 'probes',
     live: true,
     main: html`
         <div class="stack">
-          ${heading({ sentence, below, actions: add })}
+          <section class="card outage state-${isWhole ? 'up' : 'verifying'}">
+            <div class="outage-words">
+              <h1>${sentence}</h1>
+              <p class="soft">${below}</p>
+              ${add && html`<p class="actions">${add}</p>`}
+            </div>
+            <div class="outage-seen">${witnessMap(points, { words: healthWords })}</div>
+          </section>
           ${
             heard === 1 &&
             notice(
@@ -169,11 +177,6 @@ export const probesPage = forMembers.get('/probes', async (request) => {
               'No other continent can confirm an outage. It counts after three failures in a row.',
             )
           }
-          <div class="card">
-            <div class="outage-seen">
-              ${witnessMap(points, { words: healthWords })}
-            </div>
-          </div>
           ${stepTable([...continents.values()].flat().map((each) => rowOf(each, request)))}
           ${invitations}
           <div class="folds">
@@ -191,7 +194,7 @@ function columnWords(request: MembersRequest): Html {
       <dd>Checks of your monitors in the last ${countedMinutes} minutes.</dd>
       <dt><b>Disagreed</b></dt>
       <dd>
-        Hosts that failed for this probe while other continents reached them. At 40 % of at
+        Hosts that failed for this probe while other continents reached them. At 40% of at
         least three hosts, the probe is quarantined until its checks are right again.
       </dd>
       <dt><b>Continent</b></dt>

@@ -132,7 +132,7 @@ function tellingOf(report: Awaited<ReturnType<typeof reportOf>>, now: number) {
   ].filter(({ rows }) => rows.length > 0);
   const figures = [
     { label: 'Uptime', value: percentText(percentOf(total)) },
-    ...(kept === null ? [] : [{ label: `Promised ${promised} %`, value: kept }]),
+    ...(kept === null ? [] : [{ label: `Promised ${promised}%`, value: kept }]),
     { label: 'Down', value: lengthWords(total.counted_down_seconds) },
     { label: 'Incidents', value: String(total.incidents) },
     ...(total.response === null

@@ -362,7 +362,7 @@ function figures({ total, promised }: Report): Html {
   return html`
     <dl class="figures">
       ${figure('Uptime', percentFigure(percentOf(total)))}
-      ${promised !== null && figure(`Promised: ${promised} %`, keptMark(total))}
+      ${promised !== null && figure(`Promised: ${promised}%`, keptMark(total))}
       ${figure('Down', lengthWords(total.counted_down_seconds))}
       ${figure('Incidents', total.incidents)}
       ${figure('Maintenance', lengthWords(total.maintenance_seconds))}

@@ -33,7 +33,6 @@ const OverviewOut = object('StatusPageOverviewOut', {
   language: string(),
   domain: nullable(string()),
   monitors: integer(),
-  offered: integer(),
   subscribers: integer(),
 });
 

@@ -215,7 +215,6 @@ export type PageOverview = Omit<PageSummary, 'created_at'> & {
   readonly language: PageLanguage;
   readonly domain: string | null;
   readonly monitors: number;
-  readonly offered: number;
   readonly subscribers: number;
 };
 
@@ -229,11 +228,6 @@ export function pageOverviews(
     select p.key, p.id, p.name, p.slug, p.enabled, p.access, p.language, case
       when p.domain_proved_at is not null then p.domain end as domain,
       (select count(*) from status_page_monitors m where m.page_id = p.id) as monitors,
-      (select count(*) from status_page_groups g join monitors m on m.group_id = g.group_id
-        and m.organisation_id = p.organisation_id
-        where g.page_id = p.id and not exists (
-          select 1 from status_page_monitors o where o.page_id = p.id
-            and o.monitor_id = m.id)) as offered,
       (select count(*) from status_page_subscribers s where s.page_id = p.id
         and s.confirmed_at is not null) as subscribers
     from status_pages p where p.organisation_id = ${organisation} and p.key > ${after}

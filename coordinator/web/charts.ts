@@ -232,7 +232,6 @@ export function dayStrip(bars: readonly Bar[], downs: readonly Interval[], times
   const timeOf = (at: number) => times.now - (bars.length - at) * barMs;
   const minuteOf = (at: number) => times.text(timeOf(at), 'minute');
   const runs = runsOf(bars);
-  const ups = runs.filter(({ state }) => state === 'up');
   const others = runs.filter(({ state }) => state !== 'up');
   const said = ({ state, at, length }: Run) => {
     const when = `${minuteOf(at)}–${minuteOf(at + length)}`;
@@ -244,20 +243,36 @@ export function dayStrip(bars: readonly Bar[], downs: readonly Interval[], times
   };
   const left = others.length - maxTold;
   const told = [
-    ...(ups.length > 0 ? [stateWords.up] : []),
+    ...(others.length < runs.length ? [stateWords.up] : []),
     ...others.slice(-maxTold).map(said),
     ...(left > 0 ? [`${left} more`] : []),
   ];
+  return stripOf(bars.length, runs, `The last 24 hours: ${told.join(', ')}`, said);
+}
+
+/** Bars alone, oldest first, of which `words` say what they show. */
+export function strip(bars: readonly Bar[], words: string): Html {
+  return stripOf(bars.length, runsOf(bars), words);
+}
+
+function stripOf(
+  count: number,
+  runs: readonly Run[],
+  words: string,
+  said?: (run: Run) => string,
+): Html {
+  const ups = runs.filter(({ state }) => state === 'up');
+  const others = runs.filter(({ state }) => state !== 'up');
   return html`
     <svg
       class="strip"
-      viewBox="0 0 ${bars.length * step - gap} 24"
+      viewBox="0 0 ${count * step - gap} 24"
       preserveAspectRatio="none"
       role="img"
-      aria-label="The last 24 hours: ${told.join(', ')}"
+      aria-label="${words}"
     >
       ${ups.length > 0 && runsPath('up', ups.map(runPath).join(''))}
-      ${others.map((run) => runsPath(run.state, runPath(run), said(run)))}
+      ${others.map((run) => runsPath(run.state, runPath(run), said?.(run)))}
     </svg>
   `;
 }

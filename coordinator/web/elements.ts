@@ -110,14 +110,14 @@ export function lineClass(continent: string): string {
 /** Uptime with two decimals, cut off: only 100 means no downtime. */
 export function percentText(percent: number | null): string {
   if (percent === null) return '–';
-  return percent === 100 ? '100 %' : `${(Math.floor(percent * 100) / 100).toFixed(2)} %`;
+  return percent === 100 ? '100%' : `${(Math.floor(percent * 100) / 100).toFixed(2)}%`;
 }
 
 /** Pointing at it shows all decimals that are computed. */
 export function percentFigure(percent: number | null): Part {
   return percent === null || percent === 100
     ? percentText(percent)
-    : html`<span title="${percent.toFixed(4)} %">${percentText(percent)}</span>`;
+    : html`<span title="${percent.toFixed(4)}%">${percentText(percent)}</span>`;
 }
 
 /** `30 days`; of a monitor that is younger, which existed for `ms` of them: `18 min`. */
@@ -384,6 +384,25 @@ export function chips(label: string, all: readonly Chip[]): Html {
   `;
 }
 
+type FilterEnd = { readonly words: string; readonly href: string };
+
+/** What narrows the list below, each with its end; `clear` ends all of them. */
+export function filterEnds(active: readonly FilterEnd[], clear: string): Html {
+  return html`
+    <p class="actions">
+      ${active.map(
+        ({ words, href }) =>
+          html`
+            <a class="button" href="${safeUrl(href)}" aria-label="Remove filter ${words}">
+              ${words}${icon('close')}
+            </a>
+          `,
+      )}
+      <a class="button button-quiet" href="${safeUrl(clear)}">Clear filter</a>
+    </p>
+  `;
+}
+
 /** A figure with its name, in a list of class `figures`. */
 export function figure(name: Part, value: Part): Html {
   return html`
@@ -425,7 +444,6 @@ export function fold({ title, says, isSet = false, saysId, isOpen = false, body 
   return html`
     <details class="fold"${isOpen && html` open`}>
       <summary>
-        ${icon('next')}
         <span>${title}</span>
         ${
           says &&

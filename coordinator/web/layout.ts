@@ -210,10 +210,9 @@ export function documentOf(shown: ShownPage, frame: Frame): Html {
       `
       : html`
         <body class="bare">
-          <header>${brand}</header>
+          <header>${brand}${bareLinks(frame)}</header>
           ${unsentBar}
           <main id="main">${message(said, frame.request.address)}${shown.main}${later(shown)}</main>
-          ${bareFoot(frame)}
         </body>
       `;
   return html`
@@ -492,15 +491,14 @@ function preferences({ request: { times, theme, address, cookies }, signedIn }: 
   `;
 }
 
-function bareFoot(frame: Frame): Html {
-  const about = aboutLink(frame);
+function bareLinks(frame: Frame): Html {
   const isAbout = /^\/about\b/.test(frame.request.address);
   return html`
-    <footer class="foot">
-      ${!isAbout && about}
+    <nav class="foot" aria-label="Main">
       <a href="/docs">Docs</a>
       <a href="/api/v1/docs">API docs</a>
-    </footer>
+      ${!isAbout && aboutLink(frame)}
+    </nav>
   `;
 }
 

@@ -14,14 +14,14 @@ export function isoText(at: number | null): string | null {
 }
 
 const units = [
-  ['d', 86_400_000],
+  ['day', 86_400_000],
   ['h', 3_600_000],
   ['min', 60_000],
   ['s', 1_000],
 ] as const;
 
 /**
- * `6 min 12 s`, `1 h 21 min`, `21 d 4 h`: the two largest units, rounded down; below a second `263
+ * `6 min 12 s`, `1 h 21 min`, `21 days 4 h`: the two largest units, rounded down; below a second `263
  * ms`.
  */
 export function durationText(length: number): string {
@@ -32,14 +32,19 @@ export function durationText(length: number): string {
   const whole = Math.floor(ms / size);
   const next = units[first + 1];
   const rest = next ? Math.floor((ms - whole * size) / next[1]) : 0;
-  return rest === 0 || !next ? `${whole} ${name}` : `${whole} ${name} ${rest} ${next[0]}`;
+  const most = counted(whole, name);
+  return rest === 0 || !next ? most : `${most} ${rest} ${next[0]}`;
 }
 
 /** `6 min`: the largest unit only, rounded down; `0 s` below a second. */
 export function briefDuration(length: number): string {
   const ms = Math.max(0, length);
   const [name, size] = units.find(([, each]) => ms >= each) ?? ['s', 1_000];
-  return `${Math.floor(ms / size)} ${name}`;
+  return counted(Math.floor(ms / size), name);
+}
+
+function counted(count: number, name: string): string {
+  return `${count} ${name}${name === 'day' && count !== 1 ? 's' : ''}`;
 }
 
 /** `6 min ago`, as pages say it and their script keeps it. */

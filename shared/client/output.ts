@@ -154,7 +154,7 @@ function plainText(key: string, value: unknown, now: number): string {
 function numberText(key: string, value: number): string {
   if (key === 'duration_s' || key.endsWith('_seconds')) return duration(value * 1000);
   if (key.endsWith('_s')) return `${value} s`;
-  return key.startsWith('percent') ? `${value} %` : String(value);
+  return key.startsWith('percent') ? `${value}%` : String(value);
 }
 
 /** Adds the word open or resolved to an incident. */

@@ -64,7 +64,7 @@ describeInBrowser('the dashboard', (browser) => {
       await tab.page.getByLabel('Search by name, address, group or tag').fill('store os');
       await tab.page.keyboard.press('Enter');
       await expect.poll(() => rows(tab).count()).toBe(3);
-      await tab.page.getByRole('link', { name: 'Uptime, 30 d' }).click();
+      await tab.page.getByRole('link', { name: 'Uptime, 30 days' }).click();
       expect(new URL(tab.page.url()).search).toBe('?q=store%20os&sort=downtime');
       expect(await rows(tab).first().getByRole('rowheader').innerText()).toContain('Store Oslo');
       expect(tab.complaints).toEqual([]);

@@ -537,7 +537,7 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
   await sql`insert into report_mails (id, organisation_id, user_id, every, report, title, created_at,
       next_at)
     select ${mailed}::uuid, organisation_id, user_id, 'week', '{"maintenance": "apart", "unknown": "apart"}'::jsonb,
-      'All monitors', ${at(day)}::timestamptz, ${at(-2 * day)}::timestamptz
+      'All monitors', ${at(day)}::timestamptz, ${at((new Date(now).getUTCDay() - 8) * day)}::timestamptz
     from memberships where organisation_id = ${organisation} and role = 'owner'`;
   const ownSecrets = createAccountSecrets(sql, { secretKey: testSecretKey });
   const leave = await leavingLink(ownSecrets, mailed, 'report leaving');

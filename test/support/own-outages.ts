@@ -83,8 +83,16 @@ export const seedOwnOutages = async (
     ear: 'Frankfurt',
   });
   await sql`insert into beats ${rowsFor(sql, 'beats', [
-    ping('success', 49 * hour, 0, 'exported 18,204 rows'),
-    ping('success', 25 * hour, 0, 'exported 18,377 rows'),
+    ...Array.from({ length: 29 }, (_, back) =>
+      back === 11
+        ? ping('fail', (25 + 24 * back) * hour, 1, 'export: no space left on device')
+        : ping(
+            'success',
+            (25 + 24 * back) * hour,
+            0,
+            `exported ${(18_377 - back * 173).toLocaleString('en')} rows`,
+          ),
+    ),
     ping('start', 62 * minute, null, ''),
     ping('fail', 60 * minute, 2, 'export: connection to server at "db.internal" refused'),
   ])}`;

@@ -82,8 +82,8 @@ const seedOrganisation = async (
     values (${ownDeleted}, 1000000, ${house.organisation}, 'Old shop', 'https', 'https://old.shop.example/', ${new Date(at(86_400_000))}, 'Ben Ortiz')`;
   await sql`update installation set sign_of_life_at = ${new Date(at(20_000))}`;
   await sql`insert into notices (kind, subject, message, began_at, ended_at) values
-    ('probe_lost', 'a', 'Osaka 1 was not heard for 5 minutes.', ${new Date(at(900_000))}, null),
-    ('clock_differs', 'b', 'The clock of a coordinator is 3 s ahead of the database.', ${new Date(at(90_000_000))}, ${new Date(at(86_000_000))})`;
+    ('clock_differs', 'a', 'The clock of a coordinator is 3 s ahead of the database.', ${new Date(at(900_000))}, null),
+    ('probe_lost', 'b', 'Virginia was not heard for 5 minutes.', ${new Date(at(90_000_000))}, ${new Date(at(86_000_000))})`;
   await sql`insert into refused (day, probe, reason, count, last_at)
     values ((${new Date(at(0))}::timestamptz at time zone 'UTC')::date, 'unknown', 'not_signed', 12, ${new Date(at(60_000))})`;
   await sql`insert into set_aside (id, subject, reason, data, at) overriding system value

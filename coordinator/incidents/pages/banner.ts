@@ -27,10 +27,11 @@ import { outage, outageOf, runbook } from './verdict.ts';
  * the buttons for it.
  */
 export function banner(about: About): Html {
-  const { incident, monitor, cause, explained, flaps, sentence, why, request } = about;
+  const { incident, monitor, cause, explained, flaps, sentence, why, runs, request } = about;
   return outage(outageOf(incident), {
     title: html`<h1>${sentence}</h1>`,
     why,
+    runs,
     more: html`
       ${cause && causeOf(cause)}
       <p class="outage-facts"><span>${sinceOf(incident, request)}</span>${targetOf(monitor)}</p>
@@ -51,6 +52,8 @@ type About = {
   readonly cause: OutputOf<typeof getCause> | null;
   /** What the last ping of a job says. */
   readonly why: Part;
+  /** The last ones of a job. */
+  readonly runs: Part;
   readonly sentence: string;
   /** How often it went down of late. */
   readonly flaps: number;

@@ -26,7 +26,7 @@ import {
 } from '../../notifications/pages/reason.ts';
 import { listIncidentPages } from '../../status-pages/contract.ts';
 import { type IncidentPage, incidentPages } from '../../status-pages/pages/posts.ts';
-import { sampleLanes } from '../../web/charts.ts';
+import { sampleLanes, strip } from '../../web/charts.ts';
 import { daysText, percentFigure } from '../../web/elements.ts';
 import { formOf, inputOf, noForm } from '../../web/form-data.ts';
 import { attempt, type FormState, formSummary, freshForm, textArea } from '../../web/forms.ts';
@@ -72,6 +72,9 @@ What we do so that it does not happen again
 
 const shownPings = 10;
 
+/** Each may have begun with a ping of its own. */
+const shownRuns = 30;
+
 export const incident = forMembers.get('/incidents/:incident_id', async (request) =>
   pageOf({ ...(await read(request)), request }),
 );
@@ -103,13 +106,13 @@ function mainOf(open: Open): Html {
   return html`
     <div class="stack" id="incident-${id}">
       ${open.state && formSummary(open.state)}
-      ${banner({ ...open, sentence, why: lastPing(open) })}
+      ${banner({ ...open, sentence, why: lastPing(open), runs: lastRuns(open) })}
       ${
         open.pings !== null &&
         html`
           <section>
             <div class="section-head"><h2>Last runs</h2></div>
-            ${pingList(open.pings, times)}
+            ${pingList(open.pings.slice(0, shownPings), times)}
           </section>
         `
       }
@@ -177,6 +180,26 @@ function lastPing({ incident, pings, request }: Open): Part | undefined {
   const began = Date.parse(incident.started_at);
   const last = pings.find(({ kind, at }) => kind === 'success' && Date.parse(at) <= began);
   return last && html`Last successful ping ${request.times.moment(last.at)}.`;
+}
+
+/** How the last runs ended, the newest at the right. */
+function lastRuns({ pings, request: { times } }: Open): Part {
+  const runs = (pings ?? [])
+    .filter(({ kind }) => kind === 'success' || kind === 'fail')
+    .slice(0, shownRuns)
+    .toReversed();
+  const [first, last] = [runs[0], runs.at(-1)];
+  if (first === undefined || last === undefined) return undefined;
+  const failed = runs.filter(({ kind }) => kind === 'fail').length;
+  const words = `${failed === 0 ? 'None' : failed} of the last ${runs.length} runs failed.`;
+  return html`
+    ${strip(
+      runs.map(({ kind }) => (kind === 'fail' ? 'down' : 'up')),
+      words,
+    )}
+    <p class="lane-times"><span>${times.moment(first.at)}</span><span>${times.moment(last.at)}</span></p>
+    <figcaption>${words}</figcaption>
+  `;
 }
 
 function noteForm({ incident, request, state = freshForm(noForm) }: Open): Html | null {
@@ -292,7 +315,7 @@ function postMortemOf({ incident, request, state }: Open): Html | null {
       <h2>Post-mortem</h2>
       ${mark}
       <details class="post-mortem"${isEdited && html` open`}>
-        <summary>${icon('next')}${written === null ? 'Write a post-mortem' : 'Edit'}</summary>
+        <summary>${written === null ? 'Write a post-mortem' : 'Edit'}</summary>
         <form class="form" method="post" action="/incidents/${id}/post-mortem#post-mortem">
           ${textArea({
             name: 'post_mortem',
@@ -327,7 +350,7 @@ async function read({ ask, now, path: { incident_id } }: MembersRequest): Promis
     ask(getMonitorStatus, { monitor_id, days: 1 }),
     of.open ? ask(listIncidents, { monitor: monitor_id, days: 1, limit: 100 }) : { items: [] },
     isOfJob(of)
-      ? ask(getMonitorPings, { monitor_id, limit: shownPings }).then(({ items }) => items)
+      ? ask(getMonitorPings, { monitor_id, limit: 2 * shownRuns }).then(({ items }) => items)
       : null,
     of.cause_id === null ? null : ask(getCause, { cause_id: of.cause_id }),
   ]);

@@ -6,6 +6,7 @@ import { listInWords } from '../../../shared/base/text.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import {
   chips,
+  filterEnds,
   heading,
   linkButton,
   moreLink,
@@ -16,6 +17,7 @@ import {
 } from '../../web/elements.ts';
 import { filterSelects, hiddenField } from '../../web/forms.ts';
 import { type Html, html, icon, type Part, query, safeUrl } from '../../web/html.ts';
+import { menu } from '../../web/menu.ts';
 import { forMembers, type MembersRequest, show } from '../../web/page.ts';
 import { acts, number, stacked, stepTable } from '../../web/tables.ts';
 import { listFoldedIncidents, listIncidentChoices } from '../contract.ts';
@@ -65,7 +67,7 @@ export const incidents = forMembers.get('/incidents', async (request) => {
     states.find(([each]) => each === asked.state)?.[0] ?? (open.items.length > 0 ? 'open' : 'all');
   const [{ items, next_cursor }, filters, causes] = await Promise.all([
     listed(request, state, open, filter),
-    filterForm(request, { state, days }),
+    filterMenu(request, { state, days }),
     causesShown(request),
   ]);
   const address = (changed: Readonly<Record<string, string | undefined>>) =>
@@ -196,21 +198,35 @@ async function causesShown({ ask, query: { cause = '', cursor } }: MembersReques
   );
 }
 
-/** Monitor, cause and who has it, as a form that works without scripts. */
-async function filterForm(
+/** Monitor, cause and who has it, as a form that works without scripts, and what is chosen of it. */
+async function filterMenu(
   { ask, query: asked }: MembersRequest,
   { state, days }: { readonly state: State; readonly days: string },
 ): Promise<Html | null> {
   const { monitors, layers, owners } = await ask(listIncidentChoices, { days });
   if (monitors.length === 0) return null;
   const select = filterSelects(asked);
-  const isFiltered = ['monitor', 'layer', 'owner'].some((name) => (asked[name] ?? '') !== '');
-  return html`
-    <details class="incident-filter"${isFiltered && html` open`}>
-      <summary>${icon('next')}Filter</summary>
+  const { monitor = '', layer = '', owner = '', cause } = asked;
+  const chosen = { monitor, layer, owner };
+  const words = {
+    monitor: monitors.find(({ id }) => id === monitor)?.name ?? 'Monitor',
+    layer: layerNames[layer] ?? layer,
+    owner: owner === nobody ? 'Acknowledged by nobody' : `Acknowledged by ${owner}`,
+  };
+  const ends = (['monitor', 'layer', 'owner'] as const).flatMap((name) =>
+    chosen[name] === ''
+      ? []
+      : [
+          {
+            words: words[name],
+            href: `/incidents${query({ state, days, cause, ...chosen, [name]: '' })}`,
+          },
+        ],
+  );
+  const form = html`
     <form class="fields" action="/incidents">
       ${hiddenField('state', state)}${hiddenField('days', days)}
-      ${asked.cause && hiddenField('cause', asked.cause)}
+      ${cause && hiddenField('cause', cause)}
       ${select(
         'monitor',
         'Monitor',
@@ -227,10 +243,12 @@ async function filterForm(
         [nobody, 'Nobody'],
         ...owners.map((name) => [name, name] as const),
       ])}
-      <button class="button">Apply</button>
-      ${isFiltered && linkButton(`/incidents${query({ state, days })}`, 'Clear filter')}
+      <button class="button button-main">Apply</button>
     </form>
-    </details>
+  `;
+  return html`
+    ${menu({ id: 'filter-menu', words: 'Filter', body: form })}
+    ${ends.length > 0 && filterEnds(ends, `/incidents${query({ state, days })}`)}
   `;
 }
 

@@ -1,4 +1,5 @@
 import { incidentSentence } from '../../../shared/base/text.ts';
+import { durationText } from '../../../shared/base/time.ts';
 import { goneShare, sharedFoot, sharedHeaders } from '../../shares/pages.ts';
 import { sampleLanes } from '../../web/charts.ts';
 import { byContinent } from '../../web/elements.ts';
@@ -55,23 +56,31 @@ export const sharedIncident = forAnyone.get(
                 </h1>
               `,
               more: html`
-                <p>
-                  From ${times.whole(began)}${ended === null ? ', ongoing' : html` to ${times.whole(ended)}`}. Time
-                  zone: ${times.zone}.
-                </p>
+                <dl class="facts">
+                  <dt>Began</dt>
+                  <dd>${times.whole(began)} ${times.zoneName(began)}</dd>
+                  <dt>Ended</dt>
+                  <dd>${ended === null ? 'Not yet' : times.whole(ended)}</dd>
+                  <dt>Lasted</dt>
+                  <dd>${durationText(duration_ms)}${ended === null && ' so far'}</dd>
+                  <dt>Confirmed</dt>
+                  <dd>
+                    ${confirmed_at === null ? 'No' : `After ${durationText(confirmed_at - began)}`}
+                  </dd>
+                </dl>
               `,
             },
           )}
           ${
             checks.length > 0 &&
-            evidenceMatrix(
+            html`<section><h2>Evidence by continent</h2>${evidenceMatrix(
               checks.map((check) => ({
                 ...check,
                 ...{ at: new Date(check.at).toISOString(), place: null, probe: '' },
                 ...{ cause_class: null, evidence: null },
               })),
               times,
-            )
+            )}</section>`
           }
           ${lanes && html`<section class="card"><h2>Checks during the incident</h2>${lanes}</section>`}
           ${sharedFoot}

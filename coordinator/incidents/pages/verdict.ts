@@ -38,11 +38,11 @@ export function isOfJob({ layer }: { readonly layer: string | null }): boolean {
 
 /**
  * An outage at a glance: what it is, why, who saw it, from where and when. `why`: in place of the
- * layer; `more`: what follows.
+ * layer; `more`: what follows; `runs`: of a job, which no continent sees.
  */
 export function outage(
   judged: Judged,
-  { title, why, more }: { title: Html; why?: Part; more?: Part },
+  { title, why, more, runs }: { title: Html; why?: Part; more?: Part; runs?: Part },
 ): Html {
   const { cause, open, confirmed } = judged;
   const witnesses = isOfJob(judged) ? [] : judged.witnesses;
@@ -69,6 +69,7 @@ export function outage(
           </figure>
         `
       }
+      ${runs && html`<figure class="outage-seen">${runs}</figure>`}
       ${more && html`<div class="outage-more">${more}</div>`}
     </section>
   `;

@@ -8,6 +8,7 @@ import {
   chips,
   continentOrder,
   countText,
+  filterEnds,
   heading,
   linkButton,
   stateMark,
@@ -433,23 +434,10 @@ function activeFilters(offered: Filters, view: View): Part {
       : [{ words: groupName?.name ?? 'Group', without: { group: null } }]),
     ...(view.q.trim() === '' ? [] : [{ words: `“${view.q}”`, without: { q: '' } }]),
   ];
-  return html`
-    <p class="actions">
-      ${active.map(
-        ({ words, without }) =>
-          html`
-            <a
-              class="button"
-              href="${safeUrl(addressOf(view, without))}"
-              aria-label="Remove filter ${words}"
-            >
-              ${words}${icon('close')}
-            </a>
-          `,
-      )}
-      <a class="button button-quiet" href="${safeUrl(addressOf(view, unfiltered))}">Clear filter</a>
-    </p>
-  `;
+  return filterEnds(
+    active.map(({ words, without }) => ({ words, href: addressOf(view, without) })),
+    addressOf(view, unfiltered),
+  );
 }
 
 const maxAtOnce = 100;

@@ -10,7 +10,7 @@ import {
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { getMonitorPings, getMonitorResults, resultWindows } from '../../../shared/api/results.ts';
 import { isContinent } from '../../../shared/base/continents.ts';
-import { briefDuration, durationText } from '../../../shared/base/time.ts';
+import { durationText } from '../../../shared/base/time.ts';
 import { outageRow, runbook } from '../../incidents/pages/verdict.ts';
 import { listNotified } from '../../notifications/contract.ts';
 import { recipients } from '../../notifications/pages/recipients.ts';
@@ -32,6 +32,7 @@ import { forMembers, type MembersRequest, type PageAnswer, show } from '../../we
 import { witnessLine } from '../../web/witnesses.ts';
 import { listParents, rotatePingAddress } from '../contract.ts';
 import { flappingNow, percentOfEnough } from '../status.ts';
+import { intervalWords } from './form-fields.ts';
 import { addressFor, addressPart, pingList, rotateForm, runFigures } from './heartbeat.ts';
 import { type Ledger, ledgerBar, ledgerSum, ledgerTable } from './ledger.ts';
 import { flappingBadge, kindWord, mutedWords, muteForm } from './monitor-table.ts';
@@ -49,9 +50,9 @@ import { changedMeaning, checkedFrom, settingsList, unknownKeysNotice } from './
 
 export type Monitor = OutputOf<typeof getMonitor>;
 
-/** `every minute`, `every 10 s`. */
-export function everyText(interval_s: number): string {
-  return `every ${briefDuration(interval_s * 1_000)}`;
+/** `every minute`, `every 10 seconds`. */
+function everyText(interval_s: number): string {
+  return `every ${intervalWords(interval_s).replace(/^1 /, '')}`;
 }
 
 type Status = OutputOf<typeof getMonitorStatus>;
@@ -210,7 +211,11 @@ async function answer(request: MembersRequest): Promise<PageAnswer> {
     main: html`
       <div class="stack" id="monitor-${monitor.id}">
         ${heading({
-          sentence: sentenceOf(monitor, status, now),
+          sentence: sentenceOf(
+            monitor,
+            { ...status, since: open?.started_at ?? status.since },
+            now,
+          ),
           below: html`${belowOf(monitor, status)} ${flappingOf(items, now)}`,
           actions: actionsOf(monitor, request),
           trail: [{ href: '/', name: 'Monitors' }],
@@ -263,7 +268,7 @@ async function answer(request: MembersRequest): Promise<PageAnswer> {
             <a href="${safeUrl(`/reports?monitor=${monitor.id}`)}">Report</a>
           </div>
           <div class="card">${ledgerBar(ledger, times)}${ledgerSum(ledger)}</div>
-          ${ledgerTable(ledger, times, new Map(items.map(({ id, cause }) => [id, cause])))}
+          ${ledgerTable(ledger, times, items)}
         </section>
         ${recipients(told.items)}
         <section class="card" id="settings">

@@ -81,7 +81,7 @@ export function checksPerDay(kind: Kind, form: Form): Html {
   const often =
     count >= 1
       ? `${countText(Math.floor(count))} ${noun}${Math.floor(count) === 1 ? '' : 's'} a day`
-      : `a ${noun} every ${words(seconds)}`;
+      : `a ${noun} every ${intervalWords(seconds)}`;
   return html`<p class="a-day" id="a-day" data-refreshed>${count > 0 && often}</p>`;
 }
 
@@ -93,7 +93,7 @@ const units = [
 ] as const;
 
 /** In the largest unit that expresses it exactly: `90 seconds`, `7 days`. */
-function words(seconds: number): string {
+export function intervalWords(seconds: number): string {
   const [size, name] = units.find(([each]) => seconds % each === 0) ?? [1, 'second'];
   return `${countText(seconds / size)} ${name}${seconds === size ? '' : 's'}`;
 }
@@ -113,7 +113,7 @@ export function intervalField(kind: Kind, state: FormState, least: number): Html
         label: kind === 'heartbeat' ? 'Ping expected every' : 'Check every',
         state,
         choices: [
-          ...all.map((each) => ({ value: String(each), label: words(each) })),
+          ...all.map((each) => ({ value: String(each), label: intervalWords(each) })),
           { value: otherChoice, label: 'custom …' },
         ],
       })}
@@ -336,7 +336,7 @@ function planWords({
   monitor,
 }: EditedMonitor): Part {
   if (most === null || monitor !== undefined) return null;
-  const words = `The plan ${plan} allows ${most} monitors, at most one check every ${min_interval_s} s each.`;
+  const words = `The plan ${plan} allows ${most} monitors, at most one check every ${intervalWords(min_interval_s)} each.`;
   return monitors >= most
     ? notice(
         'verifying',
@@ -461,7 +461,7 @@ function settingsFold(subject: EditedMonitor, group: SettingGroup, state: FormSt
         unused.length > 0 &&
         html`
           <details class="fold-more">
-            <summary class="button">${icon('add')}${title === 'Assertions' ? 'Add assertion' : 'More settings'}</summary>
+            <summary>More ${title === 'Assertions' ? 'assertions' : 'settings'}</summary>
             <div class="fold-fields">${fieldsFor(unused)}</div>
           </details>
         `

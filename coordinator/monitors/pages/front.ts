@@ -1,20 +1,22 @@
 import { incidentSentence } from '../../../shared/base/text.ts';
 import { evidenceMatrix, type SeenCheck, witnessesOf } from '../../incidents/pages/evidence.ts';
 import { outage } from '../../incidents/pages/verdict.ts';
-import { linkButton } from '../../web/elements.ts';
+import { copyable, linkButton } from '../../web/elements.ts';
 import { type Html, html, icon } from '../../web/html.ts';
-import { forAnyone, type PageRequest, show } from '../../web/page.ts';
+import { forAnyone, show } from '../../web/page.ts';
 import { timesIn } from '../../web/times.ts';
 
 /** What an anonymous reader sees first: what this is, and an incident as it shows one. */
-export function front({ with: { ownRecord } }: PageRequest) {
+export function front() {
   return show({
     title: 'Uptime, seen from everywhere',
     frame: 'bare',
     main: html`
       <div class="front">
         <div>
-          <h1>Know that your site is down before your users do.<br>And never when it is not.</h1>
+          <h1>
+            Know that your site is down before your users do. <span>And never when it is not.</span>
+          </h1>
           <p class="lead">
             Antipode checks your sites, DNS names and jobs from several continents. It reports an
             outage only when a second continent confirms it, and shows what each of them saw.
@@ -22,35 +24,54 @@ export function front({ with: { ownRecord } }: PageRequest) {
           <p class="actions">
             ${linkButton('/docs/start', 'Run it yourself', { main: true })}
             ${linkButton('/sign-in', 'Sign in')}
-            ${ownRecord(false) !== undefined && linkButton('/about', 'Service status')}
           </p>
-          <ul class="front-points">
-            <li>
-              ${icon('globe')}
-              <div>
-                <h2>Two continents, or no alarm</h2>
-                <p>
-                  One probe’s bad network wakes nobody. A real outage is confirmed within seconds.
-                </p>
-              </div>
-            </li>
-            <li>
-              ${icon('see')}
-              <div>
-                <h2>The evidence, side by side</h2>
-                <p>Status, address, DNS, TLS and time of every continent, and where they differ.</p>
-              </div>
-            </li>
-            <li>
-              ${icon('clock')}
-              <div>
-                <h2>Every second accounted for</h2>
-                <p>Up, down, maintenance, paused or unknown: the sum is shown, and it adds up.</p>
-              </div>
-            </li>
-          </ul>
         </div>
         ${exampleIncident()}
+        <ul class="columns front-points">
+          <li>
+            ${icon('globe')}
+            <div>
+              <h2>Two continents, or no alarm</h2>
+              <p>
+                One probe’s bad network wakes nobody. A real outage is confirmed within seconds.
+              </p>
+            </div>
+          </li>
+          <li>
+            ${icon('see')}
+            <div>
+              <h2>The evidence, side by side</h2>
+              <p>Status, address, DNS, TLS and time of every continent, and where they differ.</p>
+            </div>
+          </li>
+          <li>
+            ${icon('clock')}
+            <div>
+              <h2>Every second accounted for</h2>
+              <p>Up, down, maintenance, paused or unknown: the sum is shown, and it adds up.</p>
+            </div>
+          </li>
+        </ul>
+        <section>
+          <h2>Evidence by continent</h2>
+          ${evidenceMatrix(exampleChecks, timesIn('UTC', began))}
+        </section>
+        <section class="card columns">
+          <div class="stack">
+            <h2>Run it on your own machine</h2>
+            <p class="soft">
+              The whole service, with its database: from a checkout, from the package of a release,
+              or as one container.
+            </p>
+          </div>
+          <div class="stack">
+            ${copyable('npm install && npm start', 'the command')}
+            <p class="actions">
+              ${linkButton('/docs/first-monitor', 'Your first monitor')}
+              ${linkButton('/docs', 'Documentation')}
+            </p>
+          </div>
+        </section>
       </div>
     `,
   });
@@ -76,7 +97,7 @@ const exampleChecks: readonly (SeenCheck & { readonly continent: string })[] = (
   cause: status === 200 ? null : `Status ${status}, expected 2xx`,
   cause_class: status === 200 ? null : 'http_status',
   phases: { dns, tcp, tls, first_byte },
-  evidence: { status, address: continent === 'Asia' ? '198.51.100.24' : '203.0.113.7' },
+  evidence: { status, address: continent === 'Asia' ? '192.0.2.24' : '203.0.113.7' },
 }));
 
 const exampleSentence = incidentSentence({
@@ -106,7 +127,6 @@ function exampleIncident(): Html {
         },
         { title: html`<h2>${exampleSentence}</h2>` },
       )}
-      ${evidenceMatrix(exampleChecks, timesIn('UTC', began))}
     </section>
   `;
 }

@@ -1,3 +1,4 @@
+import type { listIncidents } from '../../../shared/api/incidents.ts';
 import type { getMonitorLedger } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { durationText } from '../../../shared/base/time.ts';
@@ -8,6 +9,7 @@ import type { Times } from '../../web/times.ts';
 
 export type Ledger = OutputOf<typeof getMonitorLedger>;
 type Stretch = Ledger['stretches'][number];
+type Incidents = OutputOf<typeof listIncidents>['items'];
 
 /** The limit of rows on a page; the sum counts all. */
 const maxRows = 120;
@@ -100,14 +102,11 @@ function stateOf(state: string): State {
 
 /**
  * Rule 43: the stretches behind the sum, each with its cause. Time that was simply up is listed
- * only between other stretches. `causes`: of incidents, as far as they are known.
+ * only between other stretches. `incidents`: those that are known, the newest first.
  */
-export function ledgerTable(
-  ledger: Ledger,
-  times: Times,
-  causes: ReadonlyMap<string, string | null>,
-): Html {
+export function ledgerTable(ledger: Ledger, times: Times, incidents: Incidents): Html {
   const shown = ledger.stretches.slice(0, maxRows);
+  const [newest] = incidents;
   const hidden = ledger.stretches.length - shown.length + ledger.left_out;
   return html`
     ${table(
@@ -116,7 +115,11 @@ export function ledgerTable(
         Until: at === 0 ? 'now' : times.whole(stretch.to),
         State: stateMark(stateOf(stretch.state)),
         Duration: number(durationText(Date.parse(stretch.to) - Date.parse(stretch.from))),
-        Reason: why(stretch, causes),
+        // Until a failure is confirmed, the time counts as what it was before.
+        Reason:
+          at === 0 && newest?.open && newest.confirmed_at === null
+            ? html`<a href="/incidents/${newest.id}">Being verified</a>`
+            : why(stretch, incidents),
       })),
     )}
     ${
@@ -126,12 +129,11 @@ export function ledgerTable(
   `;
 }
 
-function why(
-  { state, incident, window, window_name }: Stretch,
-  causes: ReadonlyMap<string, string | null>,
-): Part {
-  if (incident !== null)
-    return html`<a href="/incidents/${incident}">${causes.get(incident) ?? 'Incident'}</a>`;
+function why({ state, incident, window, window_name }: Stretch, incidents: Incidents): Part {
+  if (incident !== null) {
+    const cause = incidents.find(({ id }) => id === incident)?.cause ?? 'Incident';
+    return html`<a href="/incidents/${incident}">${cause}</a>`;
+  }
   if (window !== null) return window_name === null ? 'Maintenance' : `“${window_name}”`;
   if (state === 'paused') return 'Paused';
   return state === 'unknown' ? 'No data yet' : null;

@@ -112,7 +112,7 @@ const columns: readonly Column[] = [
     `,
   },
   {
-    words: 'Uptime, 30 d',
+    words: 'Uptime, 30 days',
     className: 'number cell-uptime',
     sort: 'downtime',
     cell: ({ percent }) => percentFigure(percent),

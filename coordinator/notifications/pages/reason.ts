@@ -1,7 +1,7 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import { linkButton, notice, stateMark } from '../../web/elements.ts';
-import { type Html, html, icon, joined } from '../../web/html.ts';
+import { type Html, html, joined } from '../../web/html.ts';
 import type { Times } from '../../web/times.ts';
 import type { explainNotifications } from '../contract.ts';
 import { alertLines } from './parts.ts';
@@ -86,7 +86,7 @@ function channelStory(channel: NotifiedChannel, times: Times): Html {
   const { channel: id, name, deleted, lines } = channel;
   return html`
     <details class="why-channel" id="why-${id}">
-      <summary>${icon('next')}<span class="why-name">${name}</span>${mark(channel)}</summary>
+      <summary><span class="why-name">${name}</span>${mark(channel)}</summary>
       <div class="stack why-steps">
         ${alertLines(lines, times)}
         ${

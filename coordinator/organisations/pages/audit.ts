@@ -226,7 +226,8 @@ function rowOf(entry: Entry, { times }: MembersRequest): Html {
   const isNamed = Array.isArray(entry.after?.names ?? entry.before?.names);
   const changes = changesOf(entry.before, entry.after).filter(
     ({ key, before, after }) =>
-      (!isNamed || !idLists.includes(key)) && !(key === 'name' && (before ?? after) === name),
+      (!isNamed || !idLists.includes(key)) &&
+      !(['name', 'email'].includes(key) && (before ?? after) === name),
   );
   return html`
     <tr id="entry-${entry.id}">

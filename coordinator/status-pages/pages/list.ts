@@ -154,13 +154,13 @@ function sentenceOf(items: readonly Overview[], more: boolean): string {
 }
 
 function rowOf(each: Overview) {
-  const { id, name, slug, domain, monitors, offered, subscribers } = each;
+  const { id, name, slug, domain, monitors, subscribers } = each;
   return {
     id: `page-${id}`,
     Page: html`<a class="row-link" href="/status-pages/${id}">${name}</a>`,
     'Visible to': seen(each),
     Address: domain ?? `/status/${slug}`,
-    Monitors: number(offered === 0 ? monitors : `${monitors} of ${monitors + offered} monitors`),
+    Monitors: number(monitors),
     Subscribers: number(subscribers),
   };
 }

@@ -40,7 +40,7 @@ export function formatsOf(language: PageLanguage, zone: string, now: number): Fo
       Math.max(first + 1, Math.min(first + 2, kept.units.length - 1)),
     )) {
       const count = Math.floor(rest / size);
-      if (count > 0) parts.push(format.format(count));
+      if (count > 0) parts.push(unbroken(format.format(count)));
       rest -= count * size;
     }
     return kept.parts.format(parts);
@@ -62,10 +62,15 @@ export function formatsOf(language: PageLanguage, zone: string, now: number): Fo
     month: (at) => kept.month.format(at),
     percent: (value) => kept.percent.format(Math.floor(Math.round(value * 10_000) / 100) / 10_000),
     target: (percent) => kept.target.format(percent / 100),
-    milliseconds: (value) => kept.milliseconds.format(value),
+    milliseconds: (value) => unbroken(kept.milliseconds.format(value)),
     list: (names) => kept.list.format(names),
     continent: (name) => kept.regions.of(regionCodes[name] ?? '') ?? name,
   };
+}
+
+/** No line ends between a number and its unit. */
+function unbroken(text: string): string {
+  return text.replace(' ', '\u00a0');
 }
 
 function iso(at: number): string {

@@ -59,13 +59,6 @@ export function pathOf({ root, language, page }: View, rest = ''): string {
 
 type BarState = Exclude<DayState, 'none'>;
 
-/** How tall a bar of each state is, out of 24, here and in the style: states differ even without colour. */
-const heights: Readonly<Record<BarState, number>> = {
-  down: 24,
-  maintenance: 12,
-  up: 18,
-  unknown: 2,
-};
 const barStates: readonly BarState[] = ['up', 'down', 'maintenance', 'unknown'];
 
 type Run = { readonly state: BarState; readonly from: number; readonly count: number };
@@ -113,22 +106,9 @@ export function bars(all: readonly PublicDay[], view: View): Html {
     >
       ${runsOf(states).map((run) => {
         const title = !view.isPreview && html`<title>${said(run)}</title>`;
-        return run.state === 'down'
-          ? html`<g>${title}${downBar(run.from, (days[run.from]?.down ?? 0) / dayMs)}</g>`
-          : html`<path class="f-${run.state}" d="${shapeOf(run)}">${title}</path>`;
+        return html`<path class="f-${run.state}" d="${shapeOf(run)}">${title}</path>`;
       })}
     </svg>
-  `;
-}
-
-const dayMs = 86_400_000;
-
-/** From its top down as red as it was down, at least by what it is taller than the others. */
-function downBar(from: number, share: number): Html {
-  const red = heights.down - (1 - Math.min(1, share)) * heights.up;
-  return html`
-    ${share < 1 && html`<path class="f-up" d="${shapeOf({ state: 'up', from, count: 1 })}"/>`}
-    <path class="f-down" d="M${from + wide / 2} 0v${Number(red.toFixed(1))}"/>
   `;
 }
 
@@ -173,9 +153,9 @@ function runsOf(states: readonly BarState[]): readonly Run[] {
 /** How wide a bar is of its day. */
 const wide = 0.75;
 
-/** One line, which the style cuts into bars as wide as it is tall. */
-function shapeOf({ state, from, count }: Run): string {
-  return `M${from} ${24 - heights[state] / 2}h${count - 1 + wide}`;
+/** One line, which the style cuts into bars and makes as tall as its state is. */
+function shapeOf({ from, count }: Omit<Run, 'state'>): string {
+  return `M${from} 12h${count - 1 + wide}`;
 }
 
 /** What the bars mean, once for all of them. */
@@ -189,11 +169,7 @@ export function legend({ words }: View): Html {
             ${' '}
             <span class="key">
               <svg class="key-bar" viewBox="0 0 ${wide} 24" preserveAspectRatio="none" aria-hidden="true">
-                ${
-                  state === 'down'
-                    ? downBar(0, 0.3)
-                    : html`<path class="f-${state}" d="${shapeOf({ state, from: 0, count: 1 })}"/>`
-                }
+                <path class="f-${state}" d="${shapeOf({ from: 0, count: 1 })}"/>
               </svg>
               ${words.legend[state]}
             </span>

@@ -29,7 +29,7 @@ import {
   seeOther,
   show,
 } from '../../web/page.ts';
-import { acts, number, stacked, stepTable } from '../../web/tables.ts';
+import { acts, stacked, stepTable } from '../../web/tables.ts';
 import {
   answerText,
   type Delivery,
@@ -202,7 +202,6 @@ function rowOf(request: MembersRequest, webhook: Webhook, delivery: Delivery) {
       deliveryMark(delivery),
       next_attempt_at !== null && attempts > 0 && html`next ${times.moment(next_attempt_at)}`,
     ),
-    Attempts: number(attempts),
     Response: answerOf(delivery),
     ...(maySend(request) &&
       webhook.enabled && {
@@ -217,20 +216,10 @@ function rowOf(request: MembersRequest, webhook: Webhook, delivery: Delivery) {
 
 function answerOf({ status, failure, answer, took_ms, state, attempts }: Delivery): Part {
   if (status === null && failure === null) return attempts === 0 ? '–' : 'In progress';
-  return html`
-    ${answerText({ status, failure })}, ${msText(took_ms)}
-    ${
-      answer !== null &&
-      answer.trim() !== '' &&
-      state !== 'delivered' &&
-      html`
-        <details>
-          <summary>Response</summary>
-          <pre>${answer}</pre>
-        </details>
-      `
-    }
-  `;
+  const words = `${answerText({ status, failure })}, ${msText(took_ms)}${attempts > 1 ? `, ${attempts} attempts` : ''}`;
+  return answer !== null && answer.trim() !== '' && state !== 'delivered'
+    ? html`<details><summary>${words}</summary><pre>${answer}</pre></details>`
+    : words;
 }
 
 function replayForm(request: MembersRequest, { id, enabled }: Webhook, state: FormState) {

@@ -12,7 +12,7 @@ export const icmpCauses = {
   icmp_loss: {
     layer: 'assertion',
     sentence: ({ lost, sent, most }) =>
-      `${lost} of ${sent} echo requests were not answered (at most ${most} % may be lost)`,
+      `${lost} of ${sent} echo requests were not answered (at most ${most}% may be lost)`,
   },
   icmp_unavailable: {
     layer: 'probe',

@@ -21,7 +21,7 @@ test('an objective of a group is made by a form, and a target that leaves no bud
   const made = await web.send('/objectives/new', { ...form, target: '99.95' }, 'owner');
   expect(made.status).toBe(303);
   const page = await read(made.headers.get('location') ?? '');
-  for (const words of ['Promise', '99.95 %', 'Shop, ']) expect(page).toContain(words);
+  for (const words of ['Promise', '99.95%', 'Shop, ']) expect(page).toContain(words);
 });
 
 test('the list and its pages say what is left, and who may only read is offered nothing', async () => {

@@ -185,7 +185,7 @@ describe('checking', () => {
       '3 s ahead',
     ]);
     expect(refutedText({ refuted: 0, targets: null })).toBe('–');
-    expect(refutedText({ refuted: 3, targets: 7 })).toBe('3 of 7 hosts (43 %)');
+    expect(refutedText({ refuted: 3, targets: 7 })).toBe('3 of 7 hosts (43%)');
   });
 });
 

@@ -77,11 +77,11 @@ describe('a mail of a report', () => {
     await Promise.all([mailing().tick(), mailing().tick(), mailing().tick()]);
     const [mail, ...more] = await sentTo(house.viewer.email);
     expect([more, await sentTo(house.owner.email)]).toEqual([[], []]);
-    expect(mail?.subject).toBe('All monitors, week 47 of 2026: 99.55 % up');
+    expect(mail?.subject).toBe('All monitors, week 47 of 2026: 99.55% up');
     const text = mail?.text.replaceAll('\r', '') ?? '';
-    expect(text).toContain('Promised 99.9 %: missed, 1 h 9 min too long');
+    expect(text).toContain('Promised 99.9%: missed, 1 h 9 min too long');
     expect(text).toContain('Down: 1 h 30 min');
-    expect(text).toContain('Most downtime:\n- Shop: 99.10 % (1 h 30 min down, 1 incident)');
+    expect(text).toContain('Most downtime:\n- Shop: 99.10% (1 h 30 min down, 1 incident)');
     expect(text).toMatch(
       /- Shop: 1 h 30 min \(.+, 18 Nov 2026, 11:00:00 to 18 Nov 2026, 12:30:00\)/,
     );
@@ -98,7 +98,7 @@ describe('a mail of a report', () => {
     await mailing().tick();
     await mailing().tick();
     expect((await sentTo(house.owner.email)).map(({ subject }) => subject)).toEqual([
-      'Shop, January 2027: 100 % up',
+      'Shop, January 2027: 100% up',
     ]);
   });
 

@@ -326,7 +326,7 @@ describe('status in words', () => {
       [372_000, '6 min 12 s', '6 min'],
       [3_600_000, '1 h', '1 h'],
       [4_864_000, '1 h 21 min', '1 h'],
-      [1_828_800_000, '21 d 4 h', '21 d'],
+      [1_828_800_000, '21 days 4 h', '21 days'],
       [-5, '0 ms', '0 s'],
     ])('of %i ms is written in its largest units, rounded down', (ms, text, brief) => {
       expect([durationText(ms), briefDuration(ms)]).toEqual([text, brief]);

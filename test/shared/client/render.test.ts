@@ -325,7 +325,7 @@ test('a list within a card is a table with times by the clock, and what has no r
   const lines = render(card, terminal).trimEnd().split('\n');
   expect(lines.slice(2, 9)).toEqual([
     'duration  1 min 5 s',
-    'percent   99.5 %',
+    'percent   99.5%',
     'samples',
     '  at             continent      probe  took ms  cause class',
     '  11:57:00.250Z  Europe         שרת\u200e    12.5     –',

@@ -143,7 +143,7 @@ describe('detail', () => {
       expect(await web.text(`/incidents/${id}`, 'viewer')).not.toContain('Uptime of');
       await web.sql`update incidents set started_at = started_at - interval '2 hours' where id = ${id}`;
       const text = await web.text(`/incidents/${id}`, 'viewer');
-      expect(text).toMatch(/Uptime of 1 d: <b><span title="\d+\.\d{4} %">\d+\.\d\d %<\/span><\/b>/);
+      expect(text).toMatch(/Uptime of 1 day: <b><span title="\d+\.\d{4}%">\d+\.\d\d%<\/span><\/b>/);
     });
 
     test('has no percentage of a monitor younger than an hour', async () => {

@@ -134,7 +134,7 @@ describe('windows', () => {
       const address = await made({ repeats: 'monthly_last', until: '2031-03-24' });
       expect((await get('/maintenance')).text).toContain('<h1>1 upcoming maintenance</h1>');
       const { text } = await get(address, web.house.viewer);
-      expect(text).toContain('Upgrade starts in 3 d 15 h');
+      expect(text).toContain('Upgrade starts in 3 days 15 h');
       expect(text).toContain('<dd>Every month on the last Sunday, until 24 March 2031</dd>');
       expect(text).toContain('Your role can only view it');
       expect(text).not.toContain(`action="${address}/start"`);

@@ -131,8 +131,22 @@ describe('detail', () => {
       values (${incident}, ${web.house.organisation}, ${id}, now() - interval '3 hours', now() - interval '3 hours', now() - interval '2 hours')`;
       const text = await web.text(`/monitors/${id}?days=1`, 'viewer');
       const sum = /<p class="sum">(.*?)<\/p>/s.exec(text)?.[1]?.replaceAll(/<[^>]*>/g, '') ?? '';
-      expect(sum).toBe('up 23 h + down 1 h + maintenance 0 + unknown 0 + paused 0 = 1 d');
+      expect(sum).toBe('up 23 h + down 1 h + maintenance 0 + unknown 0 + paused 0 = 1 day');
       expect(text).toContain(`<a href="/incidents/${incident}">Incident</a>`);
+    });
+
+    test('says how long an outage lasts as its incident does, and in the log what is being verified', async () => {
+      const id = await monitor();
+      await result(id, 'Europe', 0, 20);
+      await web.sql`insert into incidents (id, organisation_id, monitor_id, started_at, confirmed_at)
+        values (${newId()}, ${web.house.organisation}, ${id}, now() - interval '10 minutes', now() - interval '9 minutes')`;
+      expect(await web.text(`/monitors/${id}`, 'viewer')).toMatch(
+        /<h1>Checkout has been down for 10 min/,
+      );
+      await web.sql`update incidents set confirmed_at = null where monitor_id = ${id}`;
+      expect(await web.text(`/monitors/${id}`, 'viewer')).toMatch(
+        /<a href="\/incidents\/[^"]*">Being verified<\/a>/,
+      );
     });
 
     test('marks the outages of the whole chart, however short the log is', async () => {
@@ -168,7 +182,7 @@ describe('detail', () => {
       expect(await uptime('48 minutes')).toEqual(['Uptime', '<small>after the first hour</small>']);
       expect(await uptime('2 hours')).toEqual([
         expect.stringMatching(/^Uptime, 2 h/),
-        expect.stringMatching(/^<span title="87\.5\d{3} %">87\.50 %<\/span>$/),
+        expect.stringMatching(/^<span title="87\.5\d{3}%">87\.50%<\/span>$/),
       ]);
       expect((await uptime('31 days'))?.[0]).toBe('Uptime, 30 days');
       expect((await uptime('31 days', '?days=1'))?.[0]).toBe('Uptime, 24 hours');

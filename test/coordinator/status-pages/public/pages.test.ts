@@ -198,10 +198,10 @@ describe('pages', () => {
         'aria-label="The last 90 days: an outage on 1 day, maintenance on 2 days, no data on 1 day, up on 86 days"',
       );
       expect(text).toContain(
-        '<g><title>27 Aug: outage, 12 hours</title><path class="f-up" d="M3 15h0.75"/><path class="f-down" d="M3.375 0v15"/></g>',
+        '<path class="f-down" d="M3 12h0.75"><title>27 Aug: outage, 12\u00a0hours</title></path>',
       );
       expect(text).toContain(
-        '<path class="f-unknown" d="M6 23h0.75"><title>30 Aug: no data</title></path>',
+        '<path class="f-unknown" d="M6 12h0.75"><title>30 Aug: no data</title></path>',
       );
       expect(text).toContain('aria-hidden="true">24 Aug<span>today</span></li>');
       expect(text).toMatch(
@@ -224,8 +224,8 @@ describe('pages', () => {
       const young = barsOf(days);
       expect(young).toContain('aria-label="The last 2 days: up on 2 days"');
       expect([...young.matchAll(/ d="([^"]*)"/g)].map(([, d]) => d)).toEqual([
-        'M0 23h27.75',
-        'M28 15h1.75',
+        'M0 12h27.75',
+        'M28 12h1.75',
       ]);
       const unseen = barsOf(days.slice(0, 88));
       expect(unseen).toContain('aria-label="no data"');

@@ -256,7 +256,9 @@ describe('visitors', () => {
       });
       for (const path of ['/status/slow', `/status/slow/services/${service.id}`, '/embed/slow']) {
         const { text } = await web.get(path);
-        expect(text).toMatch(/s-degraded">.*Slow responses<\/span>.*for 1 hour, 30 minutes\./s);
+        expect(text).toMatch(
+          /s-degraded">.*Slow responses<\/span>.*for 1\u00a0hour, 30\u00a0minutes\./s,
+        );
         expect(text).not.toMatch(/certificate/i);
       }
       expect(await web.text('/status/slow?lang=de')).toContain('Langsame Antworten');

@@ -172,14 +172,14 @@ describe('an icmp check', async () => {
       iputils(1),
       {},
       'fail',
-      '2 of 3 echo requests were not answered (at most 50 % may be lost)',
+      '2 of 3 echo requests were not answered (at most 50% may be lost)',
     ],
     [
       'one lost where none may be',
       iputils(2),
       { max_loss_percent: 0 },
       'fail',
-      '1 of 3 echo requests were not answered (at most 0 % may be lost)',
+      '1 of 3 echo requests were not answered (at most 0% may be lost)',
     ],
     ['none answered', iputils(0), {}, 'fail', 'None of 3 echo requests was answered'],
     [
