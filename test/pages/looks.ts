@@ -128,6 +128,12 @@ export const pageLooks: readonly PageLook[] = [
   { name: 'dashboard-without-a-find', path: '/?status=pending', as: 'owner' },
   { name: 'sign-in', path: '/sign-in', as: 'stranger' },
   { name: 'incidents', path: '/incidents', as: 'owner' },
+  {
+    name: 'incidents-filter',
+    path: '/incidents?state=all&layer=http',
+    as: 'owner',
+    first: openMenu('filter-menu'),
+  },
   { name: 'incident', path: ({ incident }) => `/incidents/${incident}`, as: 'owner' },
   {
     name: 'incident-menu',
