@@ -290,7 +290,7 @@ export function createGate({ sql, clock, instruments, handlers }: Dependencies):
     },
     executeForOperator: async (operation, person, raw) => {
       // Read afresh, whatever the caller claims, and before anything is said about the input.
-      if (person.within !== undefined || !(await isOperator(sql, person.user))) throw nothingHere();
+      if (person.within !== undefined || !(await isOperator(sql, person))) throw nothingHere();
       refuseUnlessProven(operation, person, clock.now());
       const actor = {
         ...atPage,
@@ -301,7 +301,7 @@ export function createGate({ sql, clock, instruments, handlers }: Dependencies):
       const run = await begin(handlers.operator, { operation, raw, actor, own: {} });
       if (isReadOnly(operation)) return run(sql);
       return inTransaction(sql, async (transaction) => {
-        if (!(await lockOperator(transaction, person.user))) throw nothingHere();
+        if (!(await lockOperator(transaction, person))) throw nothingHere();
         return run(transaction);
       });
     },

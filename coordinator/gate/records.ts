@@ -1,4 +1,5 @@
 import type { Queryable } from '../database/connect.ts';
+import type { Person } from './caller.ts';
 import { notFound, orNotFound } from './context.ts';
 import type { PlanName } from './plans.ts';
 
@@ -99,15 +100,37 @@ export async function lockUser(sql: Queryable, id: string): Promise<boolean> {
   return (await sql`select 1 from users where id = ${id} for no key update`).count > 0;
 }
 
-export async function isOperator(sql: Queryable, user: string): Promise<boolean> {
-  return (await sql`select 1 from users where id = ${user} and is_operator`).count > 0;
+type SignedInUser = Pick<Person, 'user' | 'session'>;
+
+export async function isOperator(sql: Queryable, person: SignedInUser): Promise<boolean> {
+  return (await operatorBy(sql, person)).count > 0;
 }
 
 /** Like isOperator(), locked until the end of the transaction. */
-export async function lockOperator(sql: Queryable, user: string): Promise<boolean> {
-  return (
-    (await sql`select 1 from users where id = ${user} and is_operator for no key update`).count > 0
-  );
+export async function lockOperator(sql: Queryable, person: SignedInUser): Promise<boolean> {
+  return (await sql`${operatorBy(sql, person)} for no key update of u`).count > 0;
+}
+
+function operatorBy(sql: Queryable, { user, session }: SignedInUser) {
+  return sql`select 1 from users u left join sessions s on s.id = ${session}
+    left join identities i on i.id = s.identity_id
+    left join sign_in_providers p on p.id = i.provider_id
+    where u.id = ${user} and ${operates(sql)}`;
+}
+
+/**
+ * Whether a session of provider `p`, if of any, lets user `u` operate the installation. While the
+ * installation's provider is the only way in, another way does so for owners alone, who keep one,
+ * and for all where no operator could get in otherwise.
+ */
+export function operates(sql: Queryable) {
+  const owns = (user: string) =>
+    sql`exists (select from memberships where user_id = ${sql(user)} and role = 'owner')`;
+  return sql`(u.is_operator and p.organisation_id is null and (${owns('u.id')}
+    or not exists (select from sign_in_providers w join users o on o.is_operator
+      where w.organisation_id is null and w.only_way and w.id is distinct from p.id
+        and (${owns('o.id')} or exists (
+          select from identities where provider_id = w.id and user_id = o.id)))))`;
 }
 
 /** @throws Refusal when one of these is no monitor of the organisation. */

@@ -6,6 +6,7 @@ import type { AnonymousCaller, Person, Role, SignedIn } from '../gate/caller.ts'
 import type { ByAnonymous } from '../gate/context.ts';
 import { createLastUses } from '../gate/lookups.ts';
 import type { PlanName } from '../gate/plans.ts';
+import { operates } from '../gate/records.ts';
 import type { AccountSecrets } from '../secrets/account-secrets.ts';
 import { sessionCookieOf } from '../web/cookies.ts';
 import type { OwnMembership } from './queries.ts';
@@ -87,7 +88,7 @@ async function sessionHolder(
   const [row] = await sql<SessionHolder[]>`
     select s.id, s.created_at, s.last_used_at, s.proven_at, s.user_id, u.email, u.name,
       u.email_verified_at is not null as email_verified,
-      u.is_operator and p.organisation_id is null as is_operator, p.id as provider_id,
+      ${operates(sql)} as is_operator, p.id as provider_id,
       p.organisation_id as within,
       (select json_build_object('id', o.id, 'name', o.name, 'plan', o.plan, 'time_zone',
         o.time_zone, 'ends_at', (extract(epoch from o.ends_at) * 1000)::float8, 'role', m.role)

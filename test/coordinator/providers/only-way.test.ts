@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { connectAssistant } from '../../../coordinator/assistants/contract.ts';
+import { listSetAside } from '../../../coordinator/operator/contract.ts';
 import { listOwnOrganisations, switchOrganisation } from '../../../coordinator/people/contract.ts';
 import {
   beginProviderConnection,
@@ -12,6 +13,7 @@ import {
 import type { InstallationProvider } from '../../../coordinator/providers/lookup.ts';
 import { createProviderWatch } from '../../../coordinator/providers/removal.ts';
 import { inviteMember } from '../../../shared/api/members.ts';
+import { rawInput } from '../../../shared/api/operation.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { codeOfRefusal, gateBench, signUpPolicyOf } from '../../support/gate.ts';
@@ -208,6 +210,48 @@ describe('an installation that its provider alone opens', () => {
       groups: ['people'],
     });
     expect(await wantsOf(come.session ?? '')).toMatchObject({ acts: first.organisation });
+  });
+});
+
+describe('the pages of an operator', () => {
+  /** Whether a session opens them, as pages and the gate have it. */
+  const opens = async (session: string): Promise<boolean> => {
+    const { person } = await door.signedIn(session);
+    const asked = bench.gate.executeForOperator(listSetAside, person, rawInput(listSetAside, {}));
+    const code = await codeOfRefusal(asked);
+    expect(code).toBe(person.is_operator ? 'taken' : 'route_not_found');
+    return person.is_operator;
+  };
+  const mark = (email: string) =>
+    bench.sql`update users set is_operator = true where email = ${email}`;
+
+  test('open to a password where the provider is no way, or not the only one', async () => {
+    await mark(house.member.email);
+    const session = await door.comeIn(house.member.email);
+    expect(await opens(session)).toBe(true);
+    await onlyInstallation(false);
+    expect(await opens(session)).toBe(true);
+    await onlyInstallation(null);
+    expect(await opens(session)).toBe(true);
+  });
+
+  test('open by the only way, and to a password of an owner or where nobody else gets in', async () => {
+    await bench.sql`update users set is_operator = false`;
+    await onlyInstallation(true);
+    await mark(house.member.email);
+    const password = await door.comeIn(house.member.email);
+    expect(await opens(password)).toBe(true);
+    await mark(house.owner.email);
+    expect(await opens(password)).toBe(false);
+    expect(await opens(await door.comeIn(house.owner.email))).toBe(true);
+    await bench.sql`update users set is_operator = false where email = ${house.owner.email}`;
+    expect(await opens(password)).toBe(true);
+    const email = `${newId()}@corp.example`;
+    const { session } = await byProvider(ours, 'installation', { email, groups: ['people'] });
+    await mark(email);
+    expect(await opens(session ?? '')).toBe(true);
+    expect(await opens(password)).toBe(false);
+    expect(await opens(await door.comeIn(email))).toBe(false);
   });
 });
 
