@@ -133,14 +133,20 @@ export type Counted = keyof typeof counted;
  * organisation's lock.
  */
 export function enforceLimit(of: Counted, plan: PlanName, present: number): void {
+  const refusal = limitReached(of, plan, present);
+  if (refusal) throw refusal;
+}
+
+/** The refusal of one more; undefined: the plan allows it. */
+export function limitReached(of: Counted, plan: PlanName, present: number): Refusal | undefined {
   const limit = plans[plan][of];
-  if (present < limit) return;
+  if (present < limit) return undefined;
   const { code, noun, one } = counted[of];
-  if (limit === 0) throw new Refusal(code, `The plan ${plan} has no ${noun}; take a larger plan.`);
+  if (limit === 0) return new Refusal(code, `The plan ${plan} has no ${noun}; take a larger plan.`);
   const allowed = `${limit} ${limit === 1 ? one : noun}, and there ${present === 1 ? 'is' : 'are'} ${present}`;
   // Members are removed, not deleted.
   const remedy = of === 'members' ? 'Remove' : 'Delete';
-  throw new Refusal(
+  return new Refusal(
     code,
     `The plan ${plan} allows ${allowed}. ${remedy} one, or take a larger plan.`,
   );

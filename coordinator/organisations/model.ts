@@ -1,6 +1,21 @@
 import { Refusal } from '../../shared/base/errors.ts';
 import { storable } from '../../shared/base/names.ts';
+import type { Role } from '../gate/caller.ts';
 import type { PlanName } from '../gate/plans.ts';
+
+/** A membership that begins, changes or ends; undefined: there is none. */
+export type Move = {
+  readonly user: string;
+  readonly before: Role | undefined;
+  readonly after: Role | undefined;
+};
+
+export function lastOwner(): Refusal {
+  return new Refusal(
+    'last_owner',
+    'This is the only owner of the organisation. Make another member an owner first.',
+  );
+}
 
 /**
  * The most organisations that a user may own by creating them: plans limit what is in one, not how

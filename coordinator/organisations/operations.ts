@@ -16,17 +16,17 @@ import { epochOf, timeZoneFrom } from '../maintenance/zones.ts';
 import { insertFirstChannel } from '../notifications/queries.ts';
 import {
   countMembers,
-  deleteMember,
+  deleteMembers,
   insertInvitation,
-  insertMember,
-  insertUser,
+  insertMembers,
+  insertUsers,
   invitationsOf,
   memberByEmail,
   memberOf,
   membersOf,
   useInvitation,
   userById,
-  writeRole,
+  writeRoles,
 } from '../people/queries.ts';
 import { hashPassword } from '../people/secrets.ts';
 import { linkLifetimes } from '../people/sessions.ts';
@@ -68,8 +68,8 @@ export const createUser = handle(contract.createUser)(async (context, input) => 
   refuseUnlessOwner(context, role);
   enforceLimit('members', organisation.plan, await countMembers(sql, organisation.id));
   const id = newId();
-  await insertUser(sql, { id, email, password_hash: await hashPassword(password) });
-  await insertMember(sql, organisation.id, id, role);
+  await insertUsers(sql, { id, email, password_hash: await hashPassword(password) });
+  await insertMembers(sql, organisation.id, { user: id, role });
   // The creator of the account vouches for its address.
   if (role === 'owner')
     await insertFirstChannel(sql, { organisation: organisation.id, email, at: now });
@@ -87,8 +87,12 @@ export const leaveOrganisation = handle(contract.leaveOrganisation)(async (conte
   );
   await refuseLastOwner(context, member);
   note({ before: { email: member.email, role: member.role } });
-  await deleteMember(sql, organisation.id, member.user_id);
-  await endInvitations(sql, organisation.id, member, null);
+  await deleteMembers(sql, organisation.id, member.user_id);
+  await endInvitations(sql, organisation.id, {
+    user: member.user_id,
+    before: member.role,
+    after: undefined,
+  });
   return { id: organisation.id };
 });
 
@@ -98,8 +102,12 @@ export const removeMember = handle(members.removeMember)(async (context, { membe
   await refuseLastOwner(context, member);
   refuseUnlessOwner(context, member.role);
   context.note({ before: { email: member.email, role: member.role } });
-  await deleteMember(sql, organisation.id, member.user_id);
-  await endInvitations(sql, organisation.id, member, null);
+  await deleteMembers(sql, organisation.id, member.user_id);
+  await endInvitations(sql, organisation.id, {
+    user: member.user_id,
+    before: member.role,
+    after: undefined,
+  });
 });
 
 /**
@@ -114,7 +122,7 @@ export const setMemberRole = handle(members.setMemberRole)(async (context, input
     const user = caller.is === 'operator' ? await userById(sql, input.member_id) : undefined;
     const { id, email } = orNotFound(user, 'member_not_found');
     enforceLimit('members', organisation.plan, await countMembers(sql, organisation.id));
-    await insertMember(sql, organisation.id, id, role);
+    await insertMembers(sql, organisation.id, { user: id, role });
     context.note({ after: { email, role } });
     return { id, email, role };
   }
@@ -125,9 +133,13 @@ export const setMemberRole = handle(members.setMemberRole)(async (context, input
   if (member.role !== role) {
     await refuseLastOwner(context, member);
     refuseUnlessOwner(context, member.role, role);
-    await writeRole(sql, organisation.id, member.user_id, role);
+    await writeRoles(sql, organisation.id, { user: member.user_id, role });
     await deleteTokensOf(sql, organisation.id, member.user_id);
-    await endInvitations(sql, organisation.id, member, role);
+    await endInvitations(sql, organisation.id, {
+      user: member.user_id,
+      before: member.role,
+      after: role,
+    });
   }
   return { id: member.user_id, email: member.email, role };
 });

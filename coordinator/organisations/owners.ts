@@ -3,6 +3,7 @@ import type { Queryable } from '../database/connect.ts';
 import { mayManage, type Role } from '../gate/caller.ts';
 import type { InOrganisation } from '../gate/context.ts';
 import { countOwners, deleteInvitationsBy, type MemberRow } from '../people/queries.ts';
+import { lastOwner, type Move } from './model.ts';
 
 /**
  * An organisation without owners could not be managed any more; only the operator may leave one so.
@@ -17,10 +18,7 @@ export async function refuseLastOwner(
     (await countOwners(sql, organisation.id)) > 1
   )
     return;
-  throw new Refusal(
-    'last_owner',
-    'This is the only owner of the organisation. Make another member an owner first.',
-  );
+  throw lastOwner();
 }
 
 /**
@@ -40,16 +38,20 @@ export function refuseUnlessOwner({ caller }: InOrganisation, ...roles: readonly
 }
 
 /**
- * Ends the invitations that the member may not make any more: one of their own, to another mailbox,
+ * Ends the invitations that members may not make any more: one of their own, to another mailbox,
  * would give the role back.
  */
 export async function endInvitations(
   sql: Queryable,
   organisation: string,
-  { user_id, role }: MemberRow,
-  next: Role | null,
+  ...moves: readonly Move[]
 ): Promise<void> {
-  if (next === 'owner' || !mayManage(role)) return;
-  const ofOwners = next !== null && mayManage(next);
-  await deleteInvitationsBy(sql, organisation, user_id, { ofOwners });
+  const invites = (role: Role | undefined): boolean => role !== undefined && mayManage(role);
+  const losing = moves.filter(({ before, after }) => invites(before) && after !== 'owner');
+  if (losing.length === 0) return;
+  const usersOf = (some: readonly Move[]) => some.map(({ user }) => user);
+  await deleteInvitationsBy(sql, organisation, {
+    all: usersOf(losing.filter(({ after }) => !invites(after))),
+    ofOwners: usersOf(losing.filter(({ after }) => invites(after))),
+  });
 }

@@ -5,7 +5,7 @@ import { lockOrganisation } from '../gate/records.ts';
 import {
   countMembers,
   type InvitationRow,
-  insertMember,
+  insertMembers,
   membershipsOf,
   useInvitation,
 } from './queries.ts';
@@ -31,7 +31,7 @@ export async function join(
     return 'member already';
   if (!(await useInvitation(sql, organisation.id, invitation.id))) return 'gone';
   enforceLimit('members', organisation.plan, await countMembers(sql, organisation.id));
-  await insertMember(sql, organisation.id, user, invitation.role);
+  await insertMembers(sql, organisation.id, { user: user, role: invitation.role });
   return 'joined';
 }
 

@@ -14,7 +14,7 @@ import { join, organisationEnding } from './joining.ts';
 import { deleteOneTime, insertOneTime, wantedEmail } from './one-time.ts';
 import {
   hasOwnProviders,
-  insertMember,
+  insertMembers,
   invitationBy,
   ownedPlans,
   writeEmail,
@@ -87,7 +87,7 @@ export const createOwnOrganisation = handle(contract.createOwnOrganisation)(
     };
     const { id, name } = organisation;
     await insertOrganisation(sql, organisation);
-    await insertMember(sql, id, person.user, 'owner');
+    await insertMembers(sql, id, { user: person.user, role: 'owner' });
     if (person.email_verified)
       await insertFirstChannel(sql, { organisation: id, email: person.email, at: now });
     await writeActiveOrganisation(sql, person.session, id);

@@ -2,7 +2,7 @@ import { Refusal } from '../../shared/base/errors.ts';
 import { storable } from '../../shared/base/names.ts';
 import { isoText } from '../../shared/base/time.ts';
 import { isViolationOf, type Queryable } from '../database/connect.ts';
-import { countOf } from '../database/sql.ts';
+import { countOf, jsonText } from '../database/sql.ts';
 import type { Role } from '../gate/caller.ts';
 import { orNotFound } from '../gate/context.ts';
 import type { PlanName } from '../gate/plans.ts';
@@ -23,8 +23,7 @@ export async function writeEmail(
       where id = ${user}`;
     await deleteOneTime(sql, user, ['password reset']);
   } catch (error) {
-    if (isViolationOf(error, 'users_email'))
-      throw new Refusal('email_taken', { email: `there is a user ${email} already.` });
+    if (isViolationOf(error, 'users_email')) throw emailTaken(email);
     throw error;
   }
 }
@@ -137,37 +136,44 @@ export async function useInvitation(
   return row;
 }
 
-/** Deletes the user's invitations; `ofOwners`: only those that make an owner. */
+/** Deletes all invitations by some users, and by others only those that make an owner. */
 export async function deleteInvitationsBy(
   sql: Queryable,
   organisation: string,
-  user: string,
-  { ofOwners }: { readonly ofOwners: boolean },
+  { all, ofOwners }: { readonly all: readonly string[]; readonly ofOwners: readonly string[] },
 ): Promise<void> {
   await sql`delete from invitations where organisation_id = ${organisation}
-    and invited_by = ${user} and (role = 'owner' or not ${ofOwners})`;
+    and (invited_by = any(${all}::uuid[])
+      or role = 'owner' and invited_by = any(${ofOwners}::uuid[]))`;
 }
 
 type UserRow = { readonly id: string; readonly email: string };
 
+type NewUser = UserRow & {
+  readonly password_hash: string;
+  readonly name?: string;
+  readonly email_verified_at?: number;
+};
+
 /** @throws Refusal `email_taken`. */
-export async function insertUser(
-  sql: Queryable,
-  user: UserRow & {
-    readonly password_hash: string;
-    readonly name?: string;
-    readonly email_verified_at?: number;
-  },
-): Promise<void> {
-  const { id, email, password_hash, name = '', email_verified_at = null } = user;
-  try {
-    await sql`insert into users (id, email, name, password_hash, email_verified_at)
-      values (${id}, ${email}, ${name}, ${password_hash}, ${isoText(email_verified_at)})`;
-  } catch (error) {
-    if (isViolationOf(error, 'users_email'))
-      throw new Refusal('email_taken', { email: `there is a user ${user.email} already.` });
-    throw error;
-  }
+export async function insertUsers(sql: Queryable, ...users: readonly NewUser[]): Promise<void> {
+  const rows = users.map(({ name = '', email_verified_at = null, ...user }) => ({
+    ...user,
+    name,
+    email_verified_at: isoText(email_verified_at),
+  }));
+  const inserted = await sql<{ id: string }[]>`
+    insert into users (id, email, name, password_hash, email_verified_at)
+    select u.* from json_to_recordset(${jsonText(rows)}::text::json) as u (id uuid, email text,
+      name text, password_hash text, email_verified_at timestamptz)
+    on conflict (lower(email)) do nothing returning id`;
+  const ids = new Set(inserted.map(({ id }) => id));
+  const taken = users.find(({ id }) => !ids.has(id));
+  if (taken) throw emailTaken(taken.email);
+}
+
+function emailTaken(email: string): Refusal {
+  return new Refusal('email_taken', { email: `there is a user ${email} already.` });
 }
 
 export async function userByEmail(sql: Queryable, email: string): Promise<UserRow | undefined> {
@@ -321,33 +327,38 @@ export async function countOwners(sql: Queryable, organisation: string): Promise
       and role = 'owner'`);
 }
 
-export async function insertMember(
+export type NewRole = { readonly user: string; readonly role: Role };
+
+export async function insertMembers(
   sql: Queryable,
   organisation: string,
-  user: string,
-  role: Role,
+  ...members: readonly NewRole[]
 ): Promise<void> {
   await sql`insert into memberships (organisation_id, user_id, role)
-    values (${organisation}, ${user}, ${role})`;
+    select ${organisation}::uuid, m.* from ${rolesIn(sql, members)}`;
 }
 
-export async function writeRole(
+function rolesIn(sql: Queryable, members: readonly NewRole[]) {
+  return sql`json_to_recordset(${JSON.stringify(members)}::text::json) as m ("user" uuid, role text)`;
+}
+
+export async function writeRoles(
   sql: Queryable,
   organisation: string,
-  user: string,
-  role: Role,
+  ...members: readonly NewRole[]
 ): Promise<void> {
-  await sql`update memberships set role = ${role} where organisation_id = ${organisation}
-    and user_id = ${user}`;
+  await sql`update memberships o set role = m.role from ${rolesIn(sql, members)}
+    where o.organisation_id = ${organisation} and o.user_id = m."user"`;
 }
 
 /** Their tokens are deleted with the membership. */
-export async function deleteMember(
+export async function deleteMembers(
   sql: Queryable,
   organisation: string,
-  user: string,
+  ...users: readonly string[]
 ): Promise<void> {
-  await sql`delete from memberships where organisation_id = ${organisation} and user_id = ${user}`;
+  await sql`delete from memberships where organisation_id = ${organisation}
+    and user_id = any(${users}::uuid[])`;
 }
 
 /** A user's name, or else their address. */

@@ -35,8 +35,8 @@ import {
 import {
   hasOwner,
   hasOwnProviders,
-  insertMember,
-  insertUser,
+  insertMembers,
+  insertUsers,
   invitationBy,
   invitationById,
   markVerified,
@@ -136,7 +136,7 @@ export const finishSignUp = handle(contract.finishSignUp)({
     const { email, account } = waiting;
     const { name, password_hash, organisation, time_zone } = account;
     const user = newId();
-    await insertUser(sql, {
+    await insertUsers(sql, {
       id: user,
       email,
       name,
@@ -152,7 +152,7 @@ export const finishSignUp = handle(contract.finishSignUp)({
         plan: door.signUpPlan,
         time_zone: time_zone ?? 'UTC',
       });
-      await insertMember(sql, id, user, 'owner');
+      await insertMembers(sql, id, { user: user, role: 'owner' });
       await insertFirstChannel(sql, { organisation: id, email, at: now });
       note({ organisation: id });
     }
@@ -356,7 +356,7 @@ export const signUp = handle(contract.signUp)({
     }
     if (!invitation) throw closed();
     const verified = isProven ? { email_verified_at: now } : {};
-    await insertUser(sql, { id, email, name, password_hash, ...verified });
+    await insertUsers(sql, { id, email, name, password_hash, ...verified });
     if (passkey) {
       const { challenge, ...made } = passkey;
       await takeAnswer(context, challenge, { kind: 'add passkey', user: null });

@@ -1,24 +1,24 @@
+import type { Refusal } from '../../shared/base/errors.ts';
 import type { Queryable } from '../database/connect.ts';
 import { insertAudit } from '../gate/audit.ts';
-import type { Role } from '../gate/caller.ts';
-import { enforceLimit } from '../gate/plans.ts';
+import type { Organisation, Role } from '../gate/caller.ts';
 import { lockOrganisation } from '../gate/records.ts';
+import type { Move } from '../organisations/model.ts';
 import { endInvitations } from '../organisations/owners.ts';
 import {
   countMembers,
   countOwners,
-  deleteMember,
-  insertMember,
+  deleteMembers,
+  insertMembers,
   memberOf,
-  writeRole,
+  type NewRole,
+  writeRoles,
 } from '../people/queries.ts';
 import { deleteTokensOf } from '../tokens/queries.ts';
 import type { Provider } from './lookup.ts';
-import { roleAfter, roleProvisioned } from './model.ts';
+import { heldBack, roleAfter, roleProvisioned } from './model.ts';
 import { endAccess } from './queries.ts';
 import { standings } from './scim/queries.ts';
-
-type Followed = { readonly before: Role | undefined; readonly after: Role | undefined };
 
 /** A provider with the organisation in which its groups give roles. */
 export type Serving = Provider & { readonly organisation: string };
@@ -41,28 +41,18 @@ export async function followGroups(
   sql: Queryable,
   provider: Serving,
   { user, groups }: Member,
-): Promise<Followed> {
-  const { organisation } = provider;
-  const locked = await lockOrganisation(sql, organisation);
-  const member = await memberOf(sql, organisation, user);
-  const before = member?.role;
-  const after = await roleBy(sql, provider, { user, groups }, before);
-  const stays = { before, after: before };
-  if (!locked || locked.ends_at !== null || after === before) return stays;
-  if (member === undefined) {
-    if (after === undefined) return stays;
-    enforceLimit('members', locked.plan, await countMembers(sql, organisation));
-    await insertMember(sql, organisation, user, after);
-    return { before, after };
-  }
-  if (before === 'owner' && (await countOwners(sql, organisation)) < 2) return stays;
-  if (after === undefined) await deleteMember(sql, organisation, user);
-  else {
-    await writeRole(sql, organisation, user, after);
-    await deleteTokensOf(sql, organisation, user);
-  }
-  await endInvitations(sql, organisation, member, after ?? null);
-  return { before, after };
+): Promise<Move> {
+  const organisation = await lockOrganisation(sql, provider.organisation);
+  const before = (await memberOf(sql, provider.organisation, user))?.role;
+  const stays = { user, before, after: before };
+  if (!organisation || organisation.ends_at !== null) return stays;
+  const move = { ...stays, after: await roleBy(sql, provider, { user, groups }, before) };
+  if (move.after === before) return stays;
+  const refusal = (await heldBackIn(sql, organisation, [move])).get(move);
+  if (refusal?.code === 'last_owner') return stays;
+  if (refusal) throw refusal;
+  await writeMoves(sql, organisation.id, [move]);
+  return move;
 }
 
 /**
@@ -80,6 +70,38 @@ async function roleBy(
   if (standing === undefined && before !== undefined)
     return roleAfter(provider.table, groups, before);
   return roleProvisioned(provider.table, standing, before);
+}
+
+/** The moves that an organisation, which is locked, cannot take as it is now. */
+export async function heldBackIn<Each extends Move>(
+  sql: Queryable,
+  { id, plan }: Pick<Organisation, 'id' | 'plan'>,
+  moves: readonly Each[],
+): Promise<ReadonlyMap<Each, Refusal>> {
+  const [members, owners] = [await countMembers(sql, id), await countOwners(sql, id)];
+  return heldBack(moves, { plan, members, owners });
+}
+
+/** Each kind of change in one statement, for whomever it is about. */
+export async function writeMoves(
+  sql: Queryable,
+  organisation: string,
+  moves: readonly Move[],
+): Promise<void> {
+  const leaving = moves.filter(({ after }) => after === undefined).map(({ user }) => user);
+  const coming = rolesOf(moves.filter(({ before }) => before === undefined));
+  const changing = rolesOf(moves.filter(({ before }) => before !== undefined));
+  if (leaving.length > 0) await deleteMembers(sql, organisation, ...leaving);
+  if (coming.length > 0) await insertMembers(sql, organisation, ...coming);
+  if (changing.length > 0) {
+    await writeRoles(sql, organisation, ...changing);
+    await deleteTokensOf(sql, organisation, ...changing.map(({ user }) => user));
+  }
+  await endInvitations(sql, organisation, ...moves);
+}
+
+function rolesOf(moves: readonly Move[]): readonly NewRole[] {
+  return moves.flatMap(({ user, after: role }) => (role === undefined ? [] : [{ user, role }]));
 }
 
 /** The role of whoever has no account yet: whoever is provisioned has theirs. */
@@ -100,19 +122,31 @@ export async function followAndRecord(
   member: Member,
   at: number,
 ): Promise<void> {
-  const { before, after } = await followGroups(sql, provider, member);
-  if (before === after) return;
-  await insertAudit(sql, {
-    ...byProvider(provider.name),
-    at,
-    organisation: provider.organisation,
-    operation: 'followProviderGroups',
-    changed: {
-      about: { user: member.user },
-      before: { role: before ?? null },
-      after: { role: after ?? null },
-    },
-  });
+  const move = await followGroups(sql, provider, member);
+  if (move.after !== move.before) await recordMoves(sql, provider, [move], at);
+}
+
+export async function recordMoves(
+  sql: Queryable,
+  { name, organisation }: Serving,
+  moves: readonly Move[],
+  at: number,
+): Promise<void> {
+  if (moves.length === 0) return;
+  await insertAudit(
+    sql,
+    ...moves.map(({ user, before, after }) => ({
+      ...byProvider(name),
+      at,
+      organisation,
+      operation: 'followProviderGroups',
+      changed: {
+        about: { user },
+        before: { role: before ?? null },
+        after: { role: after ?? null },
+      },
+    })),
+  );
 }
 
 /** Ends what somebody whom their provider removed could still do here. */

@@ -1,7 +1,8 @@
 import { Refusal } from '../../shared/base/errors.ts';
 import { dnsName } from '../../shared/checks/dns/values.ts';
 import type { Role } from '../gate/caller.ts';
-import { emailFrom } from '../organisations/model.ts';
+import { limitReached, type PlanName } from '../gate/plans.ts';
+import { emailFrom, lastOwner, type Move } from '../organisations/model.ts';
 import { everybody, type GroupRole, groupsFrom, roleOfGroups } from './group-roles.ts';
 
 type Claims = Readonly<Record<string, unknown>>;
@@ -131,7 +132,7 @@ export function entryOf(of: Circumstances): Entry | Refusal {
   return taken
     ? new Refusal(
         'account_exists',
-        `There is an account with your address already. Sign in to it as before, then connect ${name} in your profile.`,
+        `There is an account with your address already. Sign in to it as before, then connect ${name} in your profile. If somebody else had the address before you, ask whoever manages this service.`,
       )
     : { is: 'new', email };
 }
@@ -164,6 +165,43 @@ export function roleProvisioned(
 ): Role | undefined {
   if (standing === undefined) return present;
   return standing.active ? roleAfter(table, standing.groups, present) : undefined;
+}
+
+type House = {
+  readonly plan: PlanName;
+  /** How many there are now. */
+  readonly members: number;
+  readonly owners: number;
+};
+
+/** The moves that an organisation cannot take, and why; each leaves the others as they are. */
+export function heldBack<Each extends Move>(
+  moves: readonly Each[],
+  { plan, ...house }: House,
+): ReadonlyMap<Each, Refusal> {
+  const held = new Map<Each, Refusal>();
+  let { members, owners } = house;
+  for (const move of moves.toSorted((one, other) => turnOf(one) - turnOf(other))) {
+    const { before, after } = move;
+    const refusal =
+      before === undefined
+        ? limitReached('members', plan, members)
+        : before === 'owner' && owners < 2
+          ? lastOwner()
+          : undefined;
+    if (refusal) held.set(move, refusal);
+    else {
+      members += Number(after !== undefined) - Number(before !== undefined);
+      owners += Number(after === 'owner') - Number(before === 'owner');
+    }
+  }
+  return held;
+}
+
+/** With a new owner the one before may go, and whoever goes makes room. */
+function turnOf({ after }: Move): number {
+  if (after === 'owner') return 0;
+  return after === undefined ? 1 : 2;
 }
 
 /** How long the browser has to come back. */

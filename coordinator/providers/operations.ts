@@ -14,7 +14,7 @@ import { join, organisationEnding } from '../people/joining.ts';
 import { insertOneTime, useOneTime } from '../people/one-time.ts';
 import { passkeysOf } from '../people/passkeys.ts';
 import {
-  insertUser,
+  insertUsers,
   invitationTo,
   markVerified,
   membershipsOf,
@@ -217,7 +217,7 @@ async function newcomer(
   if (!isServing(provider) || newcomerRole(provider, groups, invitation?.role) === undefined)
     throw noRole(provider);
   const id = newId();
-  await insertUser(sql, {
+  await insertUsers(sql, {
     id,
     email,
     name,
@@ -261,7 +261,7 @@ async function roleHere(
 ): ReturnType<typeof followGroups> {
   return isServing(provider)
     ? followGroups(sql, provider, { user, groups })
-    : { before: undefined, after: undefined };
+    : { user, before: undefined, after: undefined };
 }
 
 export const listOwnProviders = handle(contract.listOwnProviders)(async (context) => {

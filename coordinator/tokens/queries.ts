@@ -114,13 +114,14 @@ export async function deleteToken(sql: Queryable, organisation: string, id: stri
   await sql`delete from tokens where id = ${id} and organisation_id = ${organisation}`;
 }
 
-/** A change of role ends every token of that member. */
+/** A change of role ends every token of these members. */
 export async function deleteTokensOf(
   sql: Queryable,
   organisation: string,
-  user: string,
+  ...users: readonly string[]
 ): Promise<void> {
-  await sql`delete from tokens where organisation_id = ${organisation} and user_id = ${user}`;
+  await sql`delete from tokens where organisation_id = ${organisation}
+    and user_id = any(${users}::uuid[])`;
 }
 
 /** Those of a user in every organisation. */

@@ -7,7 +7,7 @@ import { createRateLimiter } from '../../coordinator/gate/rate-limit.ts';
 import type { TestRunsPart } from '../../coordinator/monitors/test-run.ts';
 import { newSigningSecret } from '../../coordinator/notifications/kinds/webhook.ts';
 import { handlers } from '../../coordinator/operations.ts';
-import { insertMember, insertUser } from '../../coordinator/people/queries.ts';
+import { insertMembers, insertUsers } from '../../coordinator/people/queries.ts';
 import type { ProbesPart } from '../../coordinator/probes/identities.ts';
 import { revokeProbe } from '../../coordinator/probes/queries.ts';
 import { createSecretsAtRest } from '../../coordinator/secrets/at-rest.ts';
@@ -292,12 +292,12 @@ export const createThings = async (
   await api.sql`delete from trials where organisation_id = ${organisation}`;
   const test = await send('/api/v1/tests', { type: 'https', target: 'https://example.org/' });
   const [otherMember, invitation] = [newId(), newId()];
-  await insertUser(api.sql, {
+  await insertUsers(api.sql, {
     id: otherMember,
     email: `${otherMember}@example.org`,
     password_hash: 'none',
   });
-  await insertMember(api.sql, organisation, otherMember, 'viewer');
+  await insertMembers(api.sql, organisation, { user: otherMember, role: 'viewer' });
   await api.sql`insert into invitations (id, organisation_id, email, role, created_at, expires_at)
     values (${invitation}, ${organisation}, ${`${invitation}@example.org`}, 'viewer', now(), now() + interval '1 week')`;
   const token = newId();

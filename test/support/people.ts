@@ -4,7 +4,7 @@ import type { Sql } from '../../coordinator/database/connect.ts';
 import type { Caller, Role, Scope } from '../../coordinator/gate/caller.ts';
 import type { PlanName } from '../../coordinator/gate/plans.ts';
 import { insertOrganisation } from '../../coordinator/organisations/queries.ts';
-import { insertMember, insertUser } from '../../coordinator/people/queries.ts';
+import { insertMembers, insertUsers } from '../../coordinator/people/queries.ts';
 import { createTokens } from '../../coordinator/tokens/authenticate.ts';
 import { insertToken } from '../../coordinator/tokens/queries.ts';
 import { newId } from '../../shared/base/crypto.ts';
@@ -72,8 +72,8 @@ const person = async (
 ): Promise<Person> => {
   const user = newId();
   const email = `${role}-${randomBytes(6).toString('hex')}@example.org`;
-  await insertUser(sql, { id: user, email, password_hash: 'none' });
-  await insertMember(sql, organisation.id, user, role);
+  await insertUsers(sql, { id: user, email, password_hash: 'none' });
+  await insertMembers(sql, organisation.id, { user, role });
   const of = { organisation: organisation.id, user, role };
   const [read, readWrite] = [await tokenOf(sql, of, 'read'), await tokenOf(sql, of, 'read_write')];
   const token = {

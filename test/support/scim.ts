@@ -1,6 +1,7 @@
 import { type FastifyInstance, fastify } from 'fastify';
 import { restServerOptions } from '../../coordinator/api/routes.ts';
 import { createRateLimiter } from '../../coordinator/gate/rate-limit.ts';
+import { beginProviderSignIn, finishProviderSignIn } from '../../coordinator/providers/contract.ts';
 import { noProviders, type ProvidersPart } from '../../coordinator/providers/lookup.ts';
 import { createScimCallers } from '../../coordinator/providers/scim/callers.ts';
 import { setScimToken } from '../../coordinator/providers/scim/contract.ts';
@@ -9,9 +10,9 @@ import { createAccountSecrets } from '../../coordinator/secrets/account-secrets.
 import { newId } from '../../shared/base/crypto.ts';
 import { isRecord } from '../../shared/base/json.ts';
 import { createLog } from '../../shared/base/log.ts';
-import type { GateBench } from './gate.ts';
+import type { GateBench, signUpPolicyOf } from './gate.ts';
 import { createTestOrganisation, type TestOrganisation, testSecretKey } from './people.ts';
-import { ownProvider } from './sign-in-providers.ts';
+import { askedOf, ownProvider, type TestProvider } from './sign-in-providers.ts';
 
 /** Where providers say who is there, over the gate of a test. */
 
@@ -94,6 +95,31 @@ export const createScimHouse = async (
   await ownProvider(bench, house.organisation, 'https://login.example', domain);
   const { token } = await bench.call(setScimToken, house.owner);
   return { house, domain, token, address: (name) => `${name}@${domain}` };
+};
+
+/** Signs in at the provider of a house, as whoever has this address there. */
+export const comeInTo = async (
+  {
+    bench,
+    door,
+    provider,
+  }: {
+    readonly bench: GateBench;
+    readonly door: ReturnType<typeof signUpPolicyOf>;
+    readonly provider: TestProvider;
+  },
+  { house: { organisation: key } }: ScimHouse,
+  email: string,
+  sub = newId(),
+) => {
+  provider.claims = { sub, email, email_verified: true, groups: ['bosses'] };
+  provider.info = { sub };
+  await bench.sql`update sign_in_providers set issuer = ${provider.issuer}
+    where organisation_id = ${key}`;
+  const { address, secret } = await door.visit(beginProviderSignIn, { provider: key });
+  const asked = askedOf(address);
+  const answer = String(new URLSearchParams({ code: provider.grant(asked), state: asked.state }));
+  return door.visit(finishProviderSignIn, { provider: key, secret, answer });
 };
 
 export const userSchema = 'urn:ietf:params:scim:schemas:core:2.0:User';

@@ -452,6 +452,20 @@ create index scim_users_organisation on scim_users (organisation_id, provider_id
 create index scim_users_groups on scim_users using gin (groups);
 create index scim_users_user on scim_users (user_id) where (user_id is not null);
 
+-- Whose account it was when a provider removed somebody. Whoever has its address later is another
+-- person, unless the provider calls them the same.
+create table scim_leavers (
+  provider_id uuid not null,
+  user_id uuid not null,
+  -- Of scim_users, where there may be none any more.
+  person_id uuid not null,
+  external_id text,
+  primary key (provider_id, user_id),
+  foreign key (provider_id) references sign_in_providers on delete cascade,
+  foreign key (user_id) references users on delete cascade
+);
+create index scim_leavers_user on scim_leavers (user_id);
+
 create table scim_groups (
   id uuid not null,
   key bigint generated always as identity,

@@ -5,7 +5,7 @@ import { type InOrganisation, notFound, orNotFound } from '../../gate/context.ts
 import { newTokenText, shownPart } from '../../tokens/authenticate.ts';
 import { providersOf } from '../lookup.ts';
 import { isServing, type Serving } from '../membership.ts';
-import { deleteIdentity, providerOf } from '../queries.ts';
+import { providerOf } from '../queries.ts';
 import {
   isActive,
   itemsOf,
@@ -110,7 +110,6 @@ export const provisionUser = handle(contract.provisionUser)(async (context, inpu
   if (standing !== undefined && wasIn && !isActive(written))
     await endPerson(context, provider, { ...standing, said: before?.said ?? written });
   if (after === undefined) {
-    if (standing?.user !== undefined) await deleteIdentity(sql, provider.id, standing.user);
     await deleteProvisioned(sql, 'User', provider, id);
     return { row: null };
   }

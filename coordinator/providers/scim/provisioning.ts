@@ -1,10 +1,12 @@
 import { newId } from '../../../shared/base/crypto.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
-import type { Context } from '../../gate/context.ts';
+import type { Queryable } from '../../database/connect.ts';
+import type { Role } from '../../gate/caller.ts';
+import type { InOrganisation } from '../../gate/context.ts';
+import type { Move } from '../../organisations/model.ts';
 import {
-  countOwners,
-  deleteMember,
-  insertUser,
+  deleteMembers,
+  insertUsers,
   invitationTo,
   memberByEmail,
   memberOf,
@@ -12,13 +14,28 @@ import {
   writeEmail,
   writeName,
 } from '../../people/queries.ts';
-import { endProviderAccess, followAndRecord, type Serving } from '../membership.ts';
+import {
+  endProviderAccess,
+  heldBackIn,
+  recordMoves,
+  type Serving,
+  writeMoves,
+} from '../membership.ts';
 import { roleProvisioned } from '../model.ts';
 import { identityOf, noPassword } from '../queries.ts';
 import { addressIn, personName, textOf, type Values } from './attributes.ts';
-import { accountAt, isUntouched, type Stands, standings, writeAccount } from './queries.ts';
+import {
+  type Account,
+  type Address,
+  addressesOf,
+  isUntouched,
+  type Stands,
+  standings,
+  writeAccounts,
+  writeLeaver,
+} from './queries.ts';
 
-type Parts = Pick<Context, 'sql' | 'now'>;
+type Parts = Pick<InOrganisation, 'sql' | 'now' | 'organisation'>;
 
 /**
  * Gives those whom a provider provisions the role of their groups. Who gets their first one gets an
@@ -26,54 +43,122 @@ type Parts = Pick<Context, 'sql' | 'now'>;
  * from getting in, or out. Returns how many those are. @throws Refusal if it was about no other.
  */
 export async function settle(
-  parts: Parts,
+  { sql, now, organisation }: Parts,
   provider: Serving,
   only: Parameters<typeof standings>[2],
 ): Promise<number> {
-  const people = await standings(parts.sql, provider, only);
+  const people = await standings(sql, provider, only);
+  const due = people.filter(
+    (person) => roleProvisioned(provider.table, person, person.role) !== person.role,
+  );
+  if (due.length === 0) return 0;
+  const emails = due.flatMap(({ user, said }) =>
+    user === undefined ? (addressIn(said, provider.domain) ?? []) : [],
+  );
+  const addresses = await addressesOf(sql, provider, emails);
+  const { entries, refusals } = entriesOf(provider, due, addresses);
+  const held = await heldBackIn(sql, organisation, entries.filter(isMove));
+  const going = entries.filter((entry) => !held.has(entry));
+  await writeEntries(sql, provider, going);
+  const moves = going.filter(isMove);
+  await writeMoves(sql, organisation.id, moves);
+  await recordMoves(sql, provider, moves, now);
+  const left = [...refusals, ...held.values()].filter(({ code }) => code !== 'last_owner');
+  const [first] = left;
+  if (only !== 'all' && first && left.length === people.length) throw first;
+  return left.length;
+}
+
+/** The role that somebody gets, and the account that has them from then on. */
+type Entry = Move & {
+  readonly person: Stands;
+  /** The address of an account that is made for them. */
+  readonly makes?: string;
+};
+
+function isMove({ before, after }: Move): boolean {
+  return before !== after;
+}
+
+/** Without those for whose address the provider speaks no more. */
+function entriesOf(
+  { table, domain }: Serving,
+  due: readonly Stands[],
+  addresses: readonly Address[],
+): { readonly entries: readonly Entry[]; readonly refusals: readonly Refusal[] } {
+  const byEmail = new Map(addresses.map((each) => [each.asked, each]));
+  const given = new Set<string>();
   const refusals: Refusal[] = [];
-  for (const person of people)
-    try {
-      await follow(parts, provider, person);
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      refusals.push(error);
+  const entries: Entry[] = [];
+  const enter = (person: Stands, user: string, before: Role | undefined, makes?: string): void => {
+    const after = roleProvisioned(table, person, before);
+    entries.push({ person, user, before, after, ...(makes === undefined ? {} : { makes }) });
+  };
+  for (const person of due) {
+    const { user, role, said } = person;
+    const found = byEmail.get(addressIn(said, domain) ?? '');
+    if (user !== undefined) enter(person, user, role);
+    else if (found !== undefined) {
+      const { asked, address, account } = found;
+      const refusal = given.has(address)
+        ? taken(asked)
+        : account && refusalOf(person, account, asked);
+      given.add(address);
+      if (refusal) refusals.push(refusal);
+      else if (account) enter(person, account.id, account.role ?? undefined);
+      else enter(person, newId(), undefined, asked);
     }
-  const [first] = refusals;
-  if (only !== 'all' && first && refusals.length === people.length) throw first;
-  return refusals.length;
+  }
+  return { entries, refusals };
 }
 
-/** Each refusal comes before a statement fails, so that the transaction goes on. */
-async function follow({ sql, now }: Parts, provider: Serving, person: Stands): Promise<void> {
-  const role = roleProvisioned(provider.table, person, person.role);
-  if (role === person.role) return;
-  const user = person.user ?? (await accountFor({ sql, now }, provider, person));
-  if (user !== undefined) await followAndRecord(sql, provider, { user }, now);
-}
-
-/** Undefined: the provider speaks for its address no more. */
-async function accountFor(
-  { sql }: Parts,
-  provider: Serving,
-  { id, said }: Stands,
-): Promise<string | undefined> {
-  const email = addressIn(said, provider.domain);
-  if (email === undefined) return undefined;
-  const account = await accountAt(sql, email);
-  if (account && (await standings(sql, provider, { user: account.id })).length > 0)
-    throw new Refusal('scim_taken', 'There is a user of this e-mail address already.');
-  // Whoever wrote somebody's address into an account of their own would get that one's role.
-  if (account?.is_entered && !account.is_proven)
-    throw new Refusal(
+/** Whoever gets an account gets all that it may do: it must be theirs. */
+function refusalOf({ id, said }: Stands, account: Account, email: string): Refusal | null {
+  const { is_taken, is_entered, is_proven, left, role, subject } = account;
+  if (is_taken) return taken(email);
+  if (!is_entered) return null;
+  const externalId = textOf(said, 'externalId') ?? null;
+  const isSame =
+    left?.person_id === id ||
+    (externalId !== null && [left?.external_id, subject].includes(externalId));
+  // A subject is not always called like an externalId: a member is believed to be the same.
+  if (!isSame && (left || (subject !== null && role === null)))
+    return new Refusal(
       'account_exists',
-      `There is an account of ${email} that never proved the address. Whoever has it confirms it in their profile, or connects this provider there, and then it can be provisioned.`,
+      `There is an account of ${email} that somebody of this provider had before. If it is the same person, they get their role when they sign in by the provider. ${freeIt}`,
     );
-  const user = account?.id ?? newId();
-  if (account === undefined)
-    await insertUser(sql, { id: user, email, name: personName(said), password_hash: noPassword });
-  await writeAccount(sql, provider, id, user);
-  return user;
+  // Whoever wrote somebody's address into an account of their own would get that one's role.
+  return is_proven
+    ? null
+    : new Refusal(
+        'account_exists',
+        `There is an account of ${email} that never proved the address. Whoever has it confirms it in their profile, or connects this provider there, and then it can be provisioned.`,
+      );
+}
+
+function taken(email: string): Refusal {
+  return new Refusal(
+    'scim_taken',
+    `Another user of this provider has the account of ${email}. ${freeIt}`,
+  );
+}
+
+const freeIt =
+  'If the address has a new holder, the account needs another one first: whoever has it sets that in its profile.';
+
+async function writeEntries(
+  sql: Queryable,
+  provider: Serving,
+  entries: readonly Entry[],
+): Promise<void> {
+  const made = entries.flatMap(({ user: id, makes: email, person: { said } }) =>
+    email === undefined ? [] : [{ id, email, name: personName(said), password_hash: noPassword }],
+  );
+  const links = entries
+    .filter(({ person }) => person.user === undefined)
+    .map(({ person, user }) => ({ person: person.id, user }));
+  if (made.length > 0) await insertUsers(sql, ...made);
+  if (links.length > 0) await writeAccounts(sql, provider, ...links);
 }
 
 /**
@@ -81,25 +166,25 @@ async function accountFor(
  * address alone tells, since this gives nothing to whoever has it. @throws Refusal `last_owner`.
  */
 export async function endPerson(
-  { sql, now }: Parts,
+  { sql, now, organisation }: Parts,
   provider: Serving,
   { id, user: linked, said }: Stands,
 ): Promise<void> {
   const email = addressIn(said, provider.domain);
-  const invitation = email && (await invitationTo(sql, provider.organisation, email, now));
-  if (invitation) await useInvitation(sql, provider.organisation, invitation.id);
+  const invitation = email && (await invitationTo(sql, organisation.id, email, now));
+  if (invitation) await useInvitation(sql, organisation.id, invitation.id);
   const user = linked ?? (await unlinkedMember(sql, provider, said));
   if (user === undefined) return;
-  const member = await memberOf(sql, provider.organisation, user);
-  if (member?.role === 'owner' && (await countOwners(sql, provider.organisation)) < 2)
-    throw new Refusal(
-      'last_owner',
-      'This is the only owner of the organisation. Make another member an owner first.',
-    );
-  if (linked === undefined) await writeAccount(sql, provider, id, user);
-  await followAndRecord(sql, provider, { user }, now);
+  const member = await memberOf(sql, organisation.id, user);
+  if (member) {
+    const move = { user, before: member.role, after: undefined };
+    const refusal = (await heldBackIn(sql, organisation, [move])).get(move);
+    if (refusal) throw refusal;
+    await writeMoves(sql, organisation.id, [move]);
+    await recordMoves(sql, provider, [move], now);
+  }
   await endProviderAccess(sql, provider, user, now);
-  if (linked === undefined) await writeAccount(sql, provider, id, null);
+  await writeLeaver(sql, provider, { person: id, user, said });
 }
 
 async function unlinkedMember(
@@ -141,9 +226,9 @@ export async function linkPerson(
   if (own === undefined) return;
   if (own.user !== undefined) {
     if (!(await isUntouched(sql, provider, own.user))) return;
-    await deleteMember(sql, provider.organisation, own.user);
+    await deleteMembers(sql, provider.organisation, own.user);
   }
-  await writeAccount(sql, provider, own.id, user);
+  await writeAccounts(sql, provider, { person: own.id, user });
 }
 
 /** An account that nobody has come in by has the address and name that its provider says now. */

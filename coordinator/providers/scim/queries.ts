@@ -5,7 +5,7 @@ import { countOf } from '../../database/sql.ts';
 import type { Role } from '../../gate/caller.ts';
 import type { Standing } from '../model.ts';
 import { noPassword } from '../queries.ts';
-import { isActive, type Kind, type Values } from './attributes.ts';
+import { isActive, type Kind, textOf, type Values } from './attributes.ts';
 import type { Condition, Equals } from './filter.ts';
 
 /** A provider, and the organisation that it provisions. */
@@ -198,14 +198,26 @@ export async function writeMembers(
 }
 
 /** @throws Refusal `scim_taken`. */
-export async function writeAccount(
+export async function writeAccounts(
   sql: Queryable,
-  scope: Scope,
-  id: string,
-  user: string | null,
+  { id, organisation }: Scope,
+  ...links: readonly { readonly person: string; readonly user: string }[]
 ): Promise<void> {
-  await refusingTaken(sql`update scim_users set user_id = ${user}
-    where organisation_id = ${scope.organisation} and provider_id = ${scope.id} and id = ${id}`);
+  await refusingTaken(sql`update scim_users s set user_id = l."user"
+    from json_to_recordset(${JSON.stringify(links)}::text::json) as l (person uuid, "user" uuid)
+    where s.organisation_id = ${organisation} and s.provider_id = ${id} and s.id = l.person`);
+}
+
+/** Remembers whose account it was that a provider removed somebody from. */
+export async function writeLeaver(
+  sql: Queryable,
+  { id }: Pick<Scope, 'id'>,
+  { person, user, said }: { readonly person: string; readonly user: string; readonly said: Values },
+): Promise<void> {
+  await sql`insert into scim_leavers (provider_id, user_id, person_id, external_id)
+    values (${id}, ${user}, ${person}, ${textOf(said, 'externalId') ?? null})
+    on conflict (provider_id, user_id) do update
+      set person_id = excluded.person_id, external_id = excluded.external_id`;
 }
 
 export type Stands = Standing & {
@@ -256,23 +268,48 @@ export async function standings(
   }));
 }
 
-type Account = {
-  readonly id: string;
-  readonly is_proven: boolean;
-  /** Whether there is a way into it: a password, a passkey, a provider. */
-  readonly is_entered: boolean;
+/** An e-mail address, and the account that has it. */
+export type Address = {
+  readonly asked: string;
+  /** The same for all spellings. */
+  readonly address: string;
+  readonly account: Account | null;
 };
 
-function accounts(sql: Queryable) {
-  return sql`select u.id, u.email_verified_at is not null as is_proven,
-      u.password_hash <> ${noPassword} or exists (select from passkeys where user_id = u.id)
-        or exists (select from identities where user_id = u.id) as is_entered
-    from users u`;
+export type Account = {
+  readonly id: string;
+  readonly is_proven: boolean;
+  readonly is_entered: boolean;
+  readonly role: Role | null;
+  /** Whether somebody whom the provider names has it. */
+  readonly is_taken: boolean;
+  /** Who came in by it, as the provider calls them at a sign-in. */
+  readonly subject: string | null;
+  /** Who had it when the provider removed them. */
+  readonly left: { readonly person_id: string; readonly external_id: string | null } | null;
+};
+
+export function addressesOf(
+  sql: Queryable,
+  { id, organisation }: Scope,
+  emails: readonly string[],
+): Promise<Address[]> {
+  return sql<Address[]>`
+    select a.asked, lower(a.asked) as address, case when u.id is not null then json_build_object(
+        'id', u.id, 'is_proven', u.email_verified_at is not null, 'is_entered', ${isEntered(sql)},
+        'role', m.role, 'subject', i.subject, 'left', to_json(l), 'is_taken', exists (
+          select from scim_users s where s.provider_id = ${id} and s.user_id = u.id)) end as account
+    from unnest(${emails}::text[]) a (asked) left join users u on lower(u.email) = lower(a.asked)
+    left join memberships m on m.organisation_id = ${organisation} and m.user_id = u.id
+    left join identities i on i.provider_id = ${id} and i.user_id = u.id
+    left join scim_leavers l on l.provider_id = ${id} and l.user_id = u.id`;
 }
 
-export async function accountAt(sql: Queryable, email: string): Promise<Account | undefined> {
-  const [row] = await sql<Account[]>`${accounts(sql)} where lower(u.email) = lower(${email})`;
-  return row;
+/** Whether there is a way into account `u`: a password, a passkey, a provider. */
+function isEntered(sql: Queryable) {
+  return sql`(u.password_hash <> ${noPassword}
+    or exists (select from passkeys where user_id = u.id)
+    or exists (select from identities where user_id = u.id))`;
 }
 
 /** Whether a provider had this account made, or given a role, and nobody has come in by it yet. */
@@ -281,9 +318,9 @@ export async function awaitsProvider(
   { id }: { readonly id: string },
   user: string,
 ): Promise<boolean> {
-  const [row] = await sql<Account[]>`${accounts(sql)} where u.id = ${user}
+  const { count } = await sql`select from users u where u.id = ${user} and not ${isEntered(sql)}
     and exists (select from scim_users s where s.provider_id = ${id} and s.user_id = u.id)`;
-  return row !== undefined && !row.is_entered;
+  return count > 0;
 }
 
 /** Whether nobody has come in by an account, and it is a member of nothing else. */
@@ -292,10 +329,10 @@ export async function isUntouched(
   { organisation }: Scope,
   user: string,
 ): Promise<boolean> {
-  const [row] = await sql<Account[]>`${accounts(sql)} where u.id = ${user}
-    and not u.is_operator and not exists (select from memberships m
-      where m.user_id = u.id and m.organisation_id <> ${organisation})`;
-  return row !== undefined && !row.is_entered && !row.is_proven;
+  const { count } = await sql`select from users u where u.id = ${user} and not ${isEntered(sql)}
+    and u.email_verified_at is null and not u.is_operator and not exists (
+      select from memberships m where m.user_id = u.id and m.organisation_id <> ${organisation})`;
+  return count > 0;
 }
 
 /** Sets or ends the token of an organisation's provider. */

@@ -3,7 +3,7 @@ import {
   type Connections,
   createConnections,
 } from '../../../coordinator/assistants/connections.ts';
-import { deleteMember, writeRole } from '../../../coordinator/people/queries.ts';
+import { deleteMembers, writeRoles } from '../../../coordinator/people/queries.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { connectAssistant } from '../../support/assistants.ts';
 import {
@@ -61,9 +61,9 @@ test('an assistant calls as the person who connected it, in the organisation tha
 test('the role is read with every call: an assistant of a viewer only reads', async () => {
   const { admin, organisation } = await createTestOrganisation(sql);
   const { token } = await connect(admin);
-  await writeRole(sql, organisation, admin.user, 'viewer');
+  await writeRoles(sql, organisation, { user: admin.user, role: 'viewer' });
   expect(await connections.callerOf(token)).toMatchObject({ role: 'viewer', scope: 'read' });
-  await writeRole(sql, organisation, admin.user, 'member');
+  await writeRoles(sql, organisation, { user: admin.user, role: 'member' });
   expect(await connections.callerOf(token)).toMatchObject({ role: 'member', scope: 'read_write' });
 });
 
@@ -82,7 +82,7 @@ test('it ends with its time, its connection, the membership and the organisation
 
   const other = await createTestOrganisation(sql);
   const [one, two] = [await connect(other.member), await connect(other.owner)];
-  await deleteMember(sql, other.organisation, other.member.user);
+  await deleteMembers(sql, other.organisation, other.member.user);
   expect(await connections.callerOf(one.token)).toBeUndefined();
   expect(await connections.callerOf(two.token)).toBeDefined();
   await sql`delete from organisations where id = ${other.organisation}`;

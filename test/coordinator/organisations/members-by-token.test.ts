@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
 import type { Caller } from '../../../coordinator/gate/caller.ts';
-import { insertMember } from '../../../coordinator/people/queries.ts';
+import { insertMembers } from '../../../coordinator/people/queries.ts';
 import { createTokens } from '../../../coordinator/tokens/authenticate.ts';
 import { createToken } from '../../../coordinator/tokens/contract.ts';
 import {
@@ -111,7 +111,7 @@ test('it invites, withdraws, changes roles and removes, and the log has its name
 
 test('it never makes, changes or removes an owner: not the last, not another, not its own', async () => {
   const other = await createTestOrganisation(bench.sql);
-  await insertMember(bench.sql, house.organisation, other.owner.user, 'owner');
+  await insertMembers(bench.sql, house.organisation, { user: other.owner.user, role: 'owner' });
   for (const { user } of [house.owner, other.owner]) {
     expect(await bench.refusal(removeMember, keeper, { member_id: user })).toBe(
       'role_insufficient',

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connect, type Sql } from '../../../coordinator/database/connect.ts';
-import { deleteMember, writeRole } from '../../../coordinator/people/queries.ts';
+import { deleteMembers, writeRoles } from '../../../coordinator/people/queries.ts';
 import {
   createTokens,
   fingerprintOf,
@@ -106,7 +106,7 @@ describe('a caller', () => {
   test('whose role changes has the new one at once, and their tokens end', async () => {
     const { organisation, admin } = await createTestOrganisation(sql);
     expect((await bearer(admin.read)).role).toBe('admin');
-    await writeRole(sql, organisation, admin.user, 'viewer');
+    await writeRoles(sql, organisation, { user: admin.user, role: 'viewer' });
     expect((await bearer(admin.read)).role).toBe('viewer');
     await deleteTokensOf(sql, organisation, admin.user);
     expect(await refused(`Bearer ${admin.read}`)).toBe('token_invalid');
@@ -114,7 +114,7 @@ describe('a caller', () => {
 
   test('who leaves the organisation loses its tokens', async () => {
     const { organisation, member } = await createTestOrganisation(sql);
-    await deleteMember(sql, organisation, member.user);
+    await deleteMembers(sql, organisation, member.user);
     expect(await refused(`Bearer ${member.read}`)).toBe('token_invalid');
     expect(await sql`select 1 from tokens where user_id = ${member.user}`).toHaveLength(0);
   });

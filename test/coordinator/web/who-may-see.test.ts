@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { pages } from '../../../coordinator/pages.ts';
-import { insertMember, insertUser } from '../../../coordinator/people/queries.ts';
+import { insertMembers, insertUsers } from '../../../coordinator/people/queries.ts';
 import type { Page } from '../../../coordinator/web/page.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { connectAssistant } from '../../support/assistants.ts';
@@ -282,8 +282,8 @@ beforeAll(async () => {
   token = web.house.owner.caller.token?.id ?? '';
   connection = (await connectAssistant(web.sql, web.house.owner, { baseUrl: web.url })).connection;
   spare = newId();
-  await insertUser(web.sql, { id: spare, email: `${spare}@example.org`, password_hash: 'none' });
-  await insertMember(web.sql, web.house.organisation, spare, 'viewer');
+  await insertUsers(web.sql, { id: spare, email: `${spare}@example.org`, password_hash: 'none' });
+  await insertMembers(web.sql, web.house.organisation, { user: spare, role: 'viewer' });
 });
 afterAll(() => web.close());
 

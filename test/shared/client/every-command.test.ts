@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { insertMember, insertUser } from '../../../coordinator/people/queries.ts';
+import { insertMembers, insertUsers } from '../../../coordinator/people/queries.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { commandName } from '../../../shared/base/env.ts';
 import { isRecord } from '../../../shared/base/json.ts';
@@ -174,8 +174,8 @@ const furnish = async (): Promise<{
   await sql`insert into status_page_subscribers (id, page_id, email, language, asked_at)
     values (${subscriber_id}, ${page_id}, 'ada@reader.example', 'en', now())`;
   const [member_id, invitation_id] = [newId(), newId()];
-  await insertUser(sql, { id: member_id, email: `${member_id}@a.example`, password_hash: 'none' });
-  await insertMember(sql, house.organisation, member_id, 'viewer');
+  await insertUsers(sql, { id: member_id, email: `${member_id}@a.example`, password_hash: 'none' });
+  await insertMembers(sql, house.organisation, { user: member_id, role: 'viewer' });
   await sql`insert into invitations (id, organisation_id, email, role, created_at, expires_at)
     values (${invitation_id}, ${house.organisation}, 'ada@b.example', 'viewer', now(), now() + interval '1 week')`;
   const token_id = newId();
