@@ -60,7 +60,8 @@ function forgetting(request: PageRequest): string {
 export const beginAtProvider = forAnyone.get('/sign-in/provider/:provider', async (request) => {
   const { path, query: asked, isPrefetch, askAsVisitor } = request;
   const [again, next] = [asked.again !== undefined, nextOf(asked.next)];
-  if (isPrefetch) return seeOther(`/sign-in${query({ next })}`);
+  // A browser keeps what it fetched ahead for the click, unless it failed.
+  if (isPrefetch) return send({ status: 503, type: 'text/plain', body: '', headers: noStore });
   try {
     const { address, secret } = await askAsVisitor(beginProviderSignIn, {
       provider: path.provider,

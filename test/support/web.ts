@@ -23,11 +23,14 @@ import type { SignUpPolicy } from '../../coordinator/organisations/model.ts';
 import { pages as allPages } from '../../coordinator/pages.ts';
 import { createSessions, insertSession } from '../../coordinator/people/sessions.ts';
 import { createProbeIdentities } from '../../coordinator/probes/identities.ts';
+import { noProviders, type ProvidersPart } from '../../coordinator/providers/lookup.ts';
+import { createScimCallers } from '../../coordinator/providers/scim/callers.ts';
+import { scimRoutes } from '../../coordinator/providers/scim/routes.ts';
 import {
   type AccountSecrets,
   createAccountSecrets,
 } from '../../coordinator/secrets/account-secrets.ts';
-import { createSecretsAtRest } from '../../coordinator/secrets/at-rest.ts';
+import { createSecretsAtRest, type SecretsAtRest } from '../../coordinator/secrets/at-rest.ts';
 import {
   type View,
   type ViewOptions,
@@ -104,6 +107,7 @@ export type TestWeb = {
   readonly house: TestOrganisation;
   readonly gate: Gate;
   readonly accountSecrets: AccountSecrets;
+  readonly secrets: SecretsAtRest;
   readonly connections: Connections;
   /** Without following where it leads. */
   readonly get: (path: string, asked?: Asked) => Promise<Answer>;
@@ -165,6 +169,7 @@ export const startWeb = async ({
   ownRecord = () => ownRecordOfTest,
   readDocument,
   send,
+  providers = noProviders,
   ...overrides
 }: Partial<WebDependencies> & {
   readonly services?: Services;
@@ -176,6 +181,8 @@ export const startWeb = async ({
   readonly readDocument?: OauthDependencies['readDocument'];
   /** How webhooks of status pages are reached; public addresses alone, if not said. */
   readonly send?: Sender['send'];
+  /** Whom people sign in with. */
+  readonly providers?: ProvidersPart;
   /** What browsers call it: passkeys want a name. */
   readonly host?: '127.0.0.1' | 'localhost';
   /** What its BASE_URL says; where it listens, if not said. */
@@ -219,6 +226,7 @@ export const startWeb = async ({
     secrets,
     baseUrl,
     watcher: 'watch.example.org',
+    providers,
     ...(door === undefined ? {} : { door }),
   });
   const accountSecrets = createAccountSecrets(sql, { secretKey });
@@ -281,6 +289,13 @@ export const startWeb = async ({
     execute: gate.execute,
     callerOf: connections.callerOf,
   });
+  scimRoutes(app, {
+    limiter,
+    log,
+    baseUrl,
+    execute: gate.execute,
+    authenticate: createScimCallers({ sql, with: { accountSecrets, providers, secrets } }),
+  });
   const consents = oauthRoutes(app, { ...assistants, log, baseUrl });
   const pages = webRoutes(app, allPages, {
     clock,
@@ -327,6 +342,7 @@ export const startWeb = async ({
     house,
     gate,
     accountSecrets,
+    secrets,
     connections,
     cookieOf,
     hosted: (name, path, method) => hostedAt(url, name, path, method),
