@@ -37,7 +37,7 @@ import type { AskedConsent } from './oauth-routes.ts';
 /** The line to copy for each client. */
 export function clientLines(url: string): Html {
   return html`
-    <section class="after" id="connect">
+    <section id="connect">
       <h2>Connect a client</h2>
       <div class="card">
         ${tabs(
@@ -124,7 +124,7 @@ export async function connectedAssistants(
   const more =
     next_cursor !== null && moreLink(`/tokens${query({ assistants: next_cursor })}`, 'Earlier');
   const section = html`
-    <section class="after stack" id="assistants">
+    <section id="assistants">
       <div>
         <h2>Connected assistants</h2>
         <p class="soft">

@@ -172,7 +172,7 @@ async function made(
         )}
       </div>
       ${came}
-      <p class="actions after">${linkButton('/probes', 'All probes')}</p>
+      <p class="actions">${linkButton('/probes', 'All probes')}</p>
     `,
   });
 }
@@ -188,7 +188,7 @@ async function whatCame(
   // Nothing notifies a page of a first check, so the page reloads while it waits.
   const awaits = !isDone && invitation.state !== 'expired';
   const came = html`
-    <section class="after" id="came"${awaits && html` data-awaits`}>
+    <section id="came"${awaits && html` data-awaits`}>
       <h2>Progress</h2>
       ${
         isDone &&
@@ -272,7 +272,7 @@ export const invitationPage = forMembers.get(
       main: html`
         ${heading({ sentence, below, trail })}
         ${came}
-        <p class="actions after">${linkButton('/probes', 'All probes')}</p>
+        <p class="actions">${linkButton('/probes', 'All probes')}</p>
       `,
     });
   },

@@ -5,15 +5,7 @@ import { changeMonitors, listDashboard } from '../monitors/contract.ts';
 import { monitorTable } from '../monitors/pages/monitor-table.ts';
 import { inputOf, viewOf } from '../monitors/pages/view.ts';
 import { confirm } from '../web/confirm.ts';
-import {
-  heading,
-  linkButton,
-  nothing,
-  pager,
-  type State,
-  stateMark,
-  states,
-} from '../web/elements.ts';
+import { heading, linkButton, nothing, pager, stateMark, stateOf } from '../web/elements.ts';
 import { formOf } from '../web/form-data.ts';
 import {
   attempt,
@@ -40,10 +32,6 @@ import { groupRows, listGroupStatuses, listMonitorsOutside, showGroup } from './
 
 type Listed = OutputOf<typeof listGroupStatuses>;
 type GroupStatus = Omit<Listed['items'][number], 'created_at'>;
-
-export function groupState(status: string): State {
-  return states.find((state) => state === status) ?? 'unknown';
-}
 
 const counted: readonly (readonly [
   key: 'down' | 'verifying' | 'up' | 'pending' | 'paused',
@@ -107,7 +95,7 @@ async function pageOf(request: MembersRequest, state: FormState): Promise<PageAn
         ${stepTable(
           failingFirst(listed.items).map((group) => ({
             id: `group-${group.id}`,
-            Status: stateMark(groupState(group.status)),
+            Status: stateMark(stateOf(group.status)),
             Group: stacked(
               html`<a class="row-link" href="/groups/${group.id}">${group.name}</a>`,
               group.description,
@@ -191,9 +179,7 @@ const groupPage = forMembers.get('/groups/:group_id', async (request) => {
           ${heading({
             sentence: groupSentenceOf(group),
             below: html`
-              ${stateMark(groupState(group.status))} <span class="softer">·</span> ${countsText(
-                group,
-              )}
+              ${stateMark(stateOf(group.status))} <span class="softer">·</span> ${countsText(group)}
               ${
                 group.description !== null &&
                 html` <span class="softer">·</span> ${group.description}`
@@ -310,7 +296,6 @@ function addForm(
     place: 'groups',
     status: state.status,
     main: html`
-      <div class="stack">
         ${heading({
           sentence: `Add monitors to ${group.name}`,
           below:
@@ -326,20 +311,19 @@ function addForm(
                 linkButton(`/groups/${group.id}`, 'Back'),
               )
             : html`
-              <form class="form window-form" method="post">
-                <div class="card chosen-list">
-                  ${choiceField({
-                    name: 'monitors[]',
-                    label: 'Monitors',
-                    state,
-                    several: true,
-                    choices: outside.map(({ id, name, group: other }) => ({
-                      value: id,
-                      label: name,
-                      help: other === null ? null : `now in ${other}`,
-                    })),
-                  })}
-                </div>
+              <form class="form" method="post">
+                ${choiceField({
+                  name: 'monitors[]',
+                  label: 'Monitors',
+                  state,
+                  several: true,
+                  filter: 'Filter by name or group',
+                  choices: outside.map(({ id, name, group: other }) => ({
+                    value: id,
+                    label: name,
+                    help: other === null ? null : `now in ${other}`,
+                  })),
+                })}
                 <div class="actions">
                   <button class="button button-main">Add monitors</button>
                   ${linkButton(`/groups/${group.id}`, 'Cancel')}
@@ -347,7 +331,6 @@ function addForm(
               </form>
             `
         }
-      </div>
     `,
   });
 }

@@ -77,7 +77,7 @@ export const about = forAnyone.get('/about', ({ signedIn, with: { ownRecord }, n
                   'A probe was offline, or only one continent was left; the others went on checking',
                 )}
               </dl>
-              <section class="after">
+              <section>
                 <h2>Day by day</h2>
                 ${table(
                   days

@@ -80,19 +80,22 @@ async function list(request: MembersRequest, state: FormState): Promise<PageAnsw
         })),
       )}
       ${next_cursor !== null && moreLink(`/ping-keys${query({ cursor: next_cursor })}`, 'Earlier')}
-      ${formSummary(state)}
-      <form class="form after" method="post">
-        ${textField({
-          name: 'name',
-          label: 'Name',
-          required: true,
-          autocomplete: 'off',
-          placeholder: 'Nightly jobs',
-          help: 'What it is for.',
-          state,
-        })}
-        <div class="actions"><button class="button button-main">Create ping key</button></div>
-      </form>
+      <section>
+        <h2>New ping key</h2>
+        ${formSummary(state)}
+        <form class="card form" method="post">
+          ${textField({
+            name: 'name',
+            label: 'Name',
+            required: true,
+            autocomplete: 'off',
+            placeholder: 'Nightly jobs',
+            help: 'What it is for.',
+            state,
+          })}
+          <div class="actions"><button class="button button-main">Create ping key</button></div>
+        </form>
+      </section>
     `,
   });
 }
@@ -140,7 +143,7 @@ function made({ name, address }: Made): PageAnswer {
           'the command',
         )}
       </div>
-      <p class="actions after">${linkButton('/ping-keys', 'Done', { main: true })}</p>
+      <p class="actions">${linkButton('/ping-keys', 'Done', { main: true })}</p>
     `,
   });
 }

@@ -157,7 +157,7 @@ function choose(request: MembersRequest, state: FormState): PageAnswer {
       ${formSummary(state)}
       ${isService(source) && keyForm(source, state)}
       ${fileForm(source, state)}
-      <p class="soft after">
+      <p class="soft">
         On the command line <code>antipode import ${source}</code> writes a file that you can change
         first; then <code>antipode plan</code> shows it and <code>antipode apply</code> creates it.
       </p>
@@ -168,7 +168,7 @@ function choose(request: MembersRequest, state: FormState): PageAnswer {
 function keyForm(source: Source, state: FormState): Html {
   return html`
   <form
-    class="form card stack after"
+    class="form card"
     method="post"
     action="/import/key${query({ from: source })}"
   >
@@ -204,7 +204,7 @@ function fileForm(source: Source, state: FormState): Html {
   const fault = state.faults.get('document');
   return html`
     <form
-      class="form card stack after"
+      class="form card"
       method="post"
       action="/import/file${query({ from: source })}"
       enctype="multipart/form-data"
@@ -330,7 +330,7 @@ function applyForm({ id, variables }: Import, state: FormState): Html {
 
 function omissionTable({ omissions }: Import): Html {
   return html`
-    <section class="after">
+    <section>
       <h2>Left out or changed</h2>
       ${table(omissions.map(({ why, of }) => ({ Reason: capital(why), Where: of.join(', ') })))}
     </section>
@@ -339,7 +339,7 @@ function omissionTable({ omissions }: Import): Html {
 
 function objectTable({ objects }: Import): Html {
   return html`
-    <section class="after">
+    <section>
       <h2>Objects</h2>
       ${table(
         objects.map(({ kind, name }) => ({

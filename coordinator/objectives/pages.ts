@@ -156,9 +156,10 @@ function budgetOf(objective: Objective): Budget {
 function budgetBar(objective: Objective): Html | string {
   const { whole, left, words } = budgetOf(objective);
   if (whole === null || left === null) return '–';
+  const state = left < 0 ? 'down' : isBurning(objective) ? 'verifying' : 'up';
   return html`
     <span class="budget">
-      ${levelBar(Math.max(0, left) / Math.max(1, whole), isBurning(objective) ? 'verifying' : 'up')}
+      ${levelBar(left < 0 ? 1 : left / Math.max(1, whole), state)}
       ${leftWords(left, words)}
     </span>
   `;

@@ -70,7 +70,7 @@ export const setAsidePage = forOperators.get(
             `,
           )}
         </dl>
-        <section class="after">
+        <section>
           <div class="section-head">
             <h2>Content</h2>
             <p class="soft">
@@ -212,7 +212,7 @@ function noticesOf({ open, items }: Notices, { times }: OperatorsRequest): Part 
 }
 
 function section(title: string, ...parts: readonly Part[]): Html {
-  return html`<section class="after"><h2>${title}</h2>${parts}</section>`;
+  return html`<section><h2>${title}</h2>${parts}</section>`;
 }
 
 /** The shown rows of a list, and how to see the others. */

@@ -18,7 +18,6 @@ import {
   copyable,
   figure,
   heading,
-  linkButton,
   msText,
   percentFigure,
   rowAct,
@@ -71,11 +70,6 @@ async function pageOf(request: MembersRequest, link?: string): Promise<ShownPage
             <a href="/objectives">Objectives</a>
           `,
           actions: html`
-            ${
-              request.may(shareReport) &&
-              linkButton('#share', 'Share', { main: true, symbol: 'share' })
-            }
-            ${request.may(mailReport) && linkButton('#mail', 'Mail', { symbol: 'mail' })}
             <a
               class="button"
               href="${safeUrl(`/reports.csv${query(asked)}`)}"

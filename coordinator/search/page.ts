@@ -14,7 +14,7 @@ import { capital } from '../../shared/base/text.ts';
 import type { AccessRule } from '../gate/roles.ts';
 import { beginExport } from '../offboarding/contract.ts';
 import { recentOf } from '../web/cookies.ts';
-import { heading, states, stateWords } from '../web/elements.ts';
+import { heading, stateOf, stateWords } from '../web/elements.ts';
 import { hiddenField } from '../web/forms.ts';
 import {
   type Html,
@@ -275,7 +275,7 @@ function itemLink({ kind, id, name, detail, status }: Item, times: Times, q: str
   const isMonitor = of === undefined;
   if (status === null && !isMonitor)
     return link(of.href(id), icon(of.symbol), marked(name, q), marked(detail, q));
-  const state = states.find((each) => each === status) ?? 'unknown';
+  const state = stateOf(status ?? '');
   const isOver = !isMonitor && state === 'unknown';
   return link(
     isMonitor ? `/monitors/${id}` : of.href(id),

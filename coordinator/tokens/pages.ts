@@ -54,16 +54,14 @@ export const tokensPage = forMembers.get('/tokens', async (request) => {
           sentence: isPart
             ? 'Tokens and assistants with access'
             : accessSentence(items.filter(({ over }) => !over).length, assistants.count),
-          below: html`
-            <span class="row links">
-              <a href="/api/v1/docs">API reference</a>
-              <a href="/webhooks">Webhooks</a>
-              ${request.may(listPingKeys) && html`<a href="/ping-keys">Ping keys</a>`}
-            </span>
+          below: html`For scripts, deployments and assistants. <a href="/api/v1/docs">API reference</a>`,
+          actions: html`
+            ${linkButton('/webhooks', 'Webhooks')}
+            ${request.may(listPingKeys) && linkButton('/ping-keys', 'Ping keys')}
+            ${items.length > 0 && add}
           `,
-          actions: items.length > 0 && add,
         })}
-        <section class="stack">
+        <section>
           <div><h2>API tokens</h2><p class="soft">${below}</p></div>
           ${
             items.length === 0
@@ -140,7 +138,7 @@ function endOf({ expires_at, over }: Token, { times }: MembersRequest): Part {
   return expires_at === null
     ? html`<span class="usual">Never</span>`
     : over
-      ? html`<span>Expired ${times.moment(expires_at)}</span>`
+      ? html`<span class="state state-verifying">Expired ${times.moment(expires_at)}</span>`
       : times.moment(expires_at);
 }
 
@@ -274,7 +272,7 @@ function shown(
           'Keep it out of repositories and chats. If it leaks, revoke it here: it stops working at once.',
         )}
       </div>
-      <section class="after">
+      <section>
         <h2>Try it</h2>
         <div class="card stack">
           <p>With curl. The answer names the token’s owner:</p>
@@ -293,7 +291,7 @@ function shown(
           </p>
         </div>
       </section>
-      <p class="actions after">${linkButton('/tokens', 'Done', { main: true })}</p>
+      <p class="actions">${linkButton('/tokens', 'Done', { main: true })}</p>
     `,
   });
 }

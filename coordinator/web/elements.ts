@@ -21,14 +21,7 @@ export function chosenFields(
   return html`
     <div class="stack chosen">
       ${groups.length + monitors.length === 0 ? html`<p class="soft">No monitors yet</p>` : null}
-      ${chosenList(
-        'groups[]',
-        'Groups, with monitors added later',
-        'Filter by name',
-        groups,
-        state,
-        first,
-      )}
+      ${chosenList('groups[]', 'Groups', 'Filter by name', groups, state, first, 'With monitors added later.')}
       ${chosenList('monitors[]', 'Monitors', 'Filter by name, group or tag', monitors, state, first)}
     </div>
   `;
@@ -42,25 +35,23 @@ export function chosenList(
   items: readonly Item[],
   state: FormState,
   first: readonly string[],
+  help?: string,
 ): Part {
   return (
     items.length > 0 &&
-    html`
-      <div class="chosen-list">
-        ${choiceField({
-          name,
-          label,
-          state,
-          several: true,
-          filter,
-          choices: sorted(items, first).map(({ id, name: called, words = '' }) => ({
-            value: id,
-            label: called,
-            words,
-          })),
-        })}
-      </div>
-    `
+    choiceField({
+      name,
+      label,
+      state,
+      help,
+      several: true,
+      filter,
+      choices: sorted(items, first).map(({ id, name: called, words = '' }) => ({
+        value: id,
+        label: called,
+        words,
+      })),
+    })
   );
 }
 
@@ -226,6 +217,12 @@ export const states = [
   'pending',
 ] as const;
 export type State = (typeof states)[number];
+
+const stateNamed: ReadonlyMap<string, State> = new Map(states.map((state) => [state, state]));
+
+export function stateOf(status: string): State {
+  return stateNamed.get(status) ?? 'unknown';
+}
 
 export const stateWords: Readonly<Record<State, string>> = {
   up: 'Up',

@@ -152,7 +152,7 @@ export function formSummary({ faults, objections }: FormState, id = 'form-summar
       ${icon('down')}
       <div>
         <p class="notice-title">
-          Please fix the following:
+          ${objections.length === 0 ? 'Please fix what is marked below.' : 'Please fix the following:'}
         </p>
         <ul>
           ${objections.map((each) => html`<li>${each}</li>`)}
@@ -245,7 +245,7 @@ export function textField(field: TextField): Html {
 type Described = { readonly id: string; readonly marks: Html; readonly below: Part };
 
 /** Connects a field with its help and its fault. */
-function described({ name, state, help, required }: FieldParts): Described {
+function described({ name, state, help, required }: Omit<FieldParts, 'label'>): Described {
   const id = idOf(name);
   const fault = state.faults.get(name.replace(/\[\]$/, ''));
   const by = [help ? `${id}-help` : '', fault === undefined ? '' : `${id}-fault`]
@@ -371,14 +371,14 @@ export function choiceField(
   field: FieldParts & {
     readonly choices: readonly Choice[];
     readonly several?: boolean;
-    /** What the filter of many choices says that it looks at. */
+    /** A list of things to choose from; what the filter says that it looks at if there are many. */
     readonly filter?: string;
   },
 ): Html {
   const { name, label, state, choices, several = false, filter } = field;
   const isFiltered = filter !== undefined && choices.length > manyChoices;
-  const { id, marks, below } = described(field);
   const chosen = state.form.values(name);
+  const count = choices.filter(({ value }) => chosen.includes(value)).length;
   const box = (each: Choice): Html =>
     html`
       <label
@@ -403,9 +403,19 @@ export function choiceField(
         </span>
       </label>
     `;
-  return html`
-    <fieldset class="field" id="${id}"${marks}>
-      <legend>${label}</legend>
+  return fieldGroup({
+    ...field,
+    isPicker: filter !== undefined,
+    label: html`
+      ${label}
+      ${
+        filter !== undefined &&
+        html`
+          ${' '}<span class="softer" data-chosen>${count} of ${choices.length} selected</span>
+        `
+      }
+    `,
+    inside: html`
       ${
         isFiltered &&
         // Of no form: it is not sent, and Enter in it saves nothing.
@@ -423,9 +433,8 @@ export function choiceField(
       ${[...Map.groupBy(choices, ({ group = '' }) => group)].map(([group, each]) =>
         group === '' ? each.map(box) : grouped(group, each.map(box)),
       )}
-      ${below}
-    </fieldset>
-  `;
+    `,
+  });
 }
 
 function grouped(group: string, boxes: readonly Html[]): Html {
@@ -437,16 +446,27 @@ function grouped(group: string, boxes: readonly Html[]): Html {
   `;
 }
 
-/** Several fields that belong together. */
-export function fieldGroup(field: FieldParts & { readonly inside: Part }): Html {
+/** Several fields that belong together. `isPicker`: a list of things to choose from. */
+export function fieldGroup(
+  field: Omit<FieldParts, 'label'> & {
+    readonly label: Part;
+    readonly inside: Part;
+    readonly isPicker?: boolean;
+  },
+): Html {
   const { id, marks, below } = described(field);
   return html`
-    <fieldset class="field" id="${id}"${marks}>
+    <fieldset class="field${field.isPicker && ' picker'}" id="${id}"${marks}>
       <legend>${field.label}</legend>
-      ${field.inside}
+      <div class="field-body">${field.inside}</div>
       ${below}
     </fieldset>
   `;
+}
+
+/** Beside the fields of a form: what is read, or copied, and not changed. */
+export function shownField(label: string, inside: Part): Html {
+  return html`<div class="field"><span class="field-label">${label}</span>${inside}</div>`;
 }
 
 /** One yes or no; nothing is sent for a no. */

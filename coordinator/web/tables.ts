@@ -26,6 +26,17 @@ export function stacked(first: Part, ...below: readonly Part[]): Html {
   `;
 }
 
+/** The same behind a small square, which phones leave out: a symbol, or initials. */
+export function led(tile: Part, first: Part, below: Part): Html {
+  return html`
+    <span class="stacked led">
+      <span class="tile" aria-hidden="true">${tile}</span>
+      <span>${first}</span>
+      ${below && html`<span class="note">${below}</span>`}
+    </span>
+  `;
+}
+
 /** A cell of buttons, which say themselves what they do: only screen readers hear its heading. */
 export function acts(inside: Part): Ending {
   return new Ending(inside, false);

@@ -20,6 +20,7 @@ import {
   choiceField,
   enterSaves,
   type FormState,
+  fieldGroup,
   formSummary,
   freshForm,
   refusedForm,
@@ -87,12 +88,11 @@ export function formPage(subject: EditedWindow, state: FormState, ahead: Html): 
     place: 'maintenance',
     status: state.status,
     main: html`
-      <div class="stack">
         ${headOf(subject)}
         ${formSummary(state)}
         <form class="form window-form" method="post" action="${safeUrl(action)}">
           ${enterSaves}
-          <div class="card stack">
+          <div class="card stack" data-refreshes>
             ${textField({
               name: 'name',
               label: 'Name',
@@ -101,9 +101,6 @@ export function formPage(subject: EditedWindow, state: FormState, ahead: Html): 
               required: false,
               placeholder: 'Database upgrade',
             })}
-          </div>
-          <div class="card stack" data-refreshes>
-            ${!isNew && html`<h2>Time</h2>`}
             ${whenFields(subject, state)}
           </div>
           <section class="card stack when-planned">
@@ -133,7 +130,6 @@ export function formPage(subject: EditedWindow, state: FormState, ahead: Html): 
             ${linkButton(isNew ? '/maintenance' : `/maintenance/${window.id}`, 'Cancel')}
           </div>
         </form>
-      </div>
     `,
   });
 }
@@ -185,20 +181,23 @@ function whenFields({ window, zone, deviceZone }: EditedWindow, state: FormState
       `
     }
     <div class="stack when-planned">
-      <div class="columns">
-        ${textField({ name: 'starts_at', label: 'Starts', state, type: 'datetime-local' })}
-        ${textField({ name: 'ends_at', label: 'Ends', state, type: 'datetime-local' })}
-      </div>
+      ${textField({
+        name: 'starts_at',
+        label: 'Starts',
+        state,
+        type: 'datetime-local',
+        ...(window !== undefined && { help: `In ${zone}, which this window keeps.` }),
+      })}
+      ${textField({ name: 'ends_at', label: 'Ends', state, type: 'datetime-local' })}
       ${
-        window === undefined
-          ? selectField({
-              name: 'time_zone',
-              label: 'Time zone',
-              state,
-              // Older names of a zone are not listed.
-              choices: zoneChoices(deviceZone, zone),
-            })
-          : html`<p class="field-help">Time zone: ${zone} (kept by this window)</p>`
+        window === undefined &&
+        selectField({
+          name: 'time_zone',
+          label: 'Time zone',
+          state,
+          // Older names of a zone are not listed.
+          choices: zoneChoices(deviceZone, zone),
+        })
       }
       ${repeatFields(state)}
     </div>
@@ -222,21 +221,30 @@ function repeatFields(state: FormState): Html {
         { value: 'own', label: 'Custom (RRULE)' },
       ],
     })}
-    <div class="row span-days repeat-days" role="group" aria-label="Days of the week">
-      ${dayNames.map(
-        ([value, label]) =>
-          html`
-            <label class="row">
-              <input
-                type="checkbox"
-                id="${boxId('days', value)}"
-                name="days[]"
-                value="${value}"${state.form.values('days[]').includes(value) && html` checked`}
-              >
-              <span>${label}</span>
-            </label>
-          `,
-      )}
+    <div class="repeat-days">
+      ${fieldGroup({
+        name: 'days[]',
+        label: 'Days',
+        state,
+        inside: html`
+          <div class="row span-days">
+            ${dayNames.map(
+              ([value, label]) =>
+                html`
+                  <label class="row">
+                    <input
+                      type="checkbox"
+                      id="${boxId('days', value)}"
+                      name="days[]"
+                      value="${value}"${state.form.values('days[]').includes(value) && html` checked`}
+                    >
+                    <span>${label}</span>
+                  </label>
+                `,
+            )}
+          </div>
+        `,
+      })}
     </div>
     <div class="repeat-own">
       ${textField({

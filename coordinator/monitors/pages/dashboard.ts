@@ -12,6 +12,7 @@ import {
   heading,
   linkButton,
   stateMark,
+  stateOf,
   stateWords,
 } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
@@ -43,7 +44,6 @@ import {
   kindWord,
   monitorTable,
   muteInputOf,
-  stateOf,
 } from './monitor-table.ts';
 import { addressOf, backTo, inputOf, isNarrowed, unfiltered, type View, viewOf } from './view.ts';
 

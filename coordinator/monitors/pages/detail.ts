@@ -24,7 +24,7 @@ import {
   msText,
   percentFigure,
   stateMark,
-  states,
+  stateOf,
 } from '../../web/elements.ts';
 import { type Html, html, icon, type Part, query, safeUrl } from '../../web/html.ts';
 import { menuButton, menuLink, moreActions } from '../../web/menu.ts';
@@ -324,9 +324,7 @@ function belowOf({ type, target, interval_s, config }: Monitor, { status }: Stat
   const method = typeof config.method === 'string' ? `${config.method} ` : '';
   const what = type === 'heartbeat' ? 'expects a ping' : html`<code>${method}${target}</code>`;
   return html`
-    ${stateMark(states.find((each) => each === status) ?? 'unknown')} <span class="softer">·</span> ${what} ${everyText(
-      interval_s,
-    )}
+    ${stateMark(stateOf(status))} <span class="softer">·</span> ${what} ${everyText(interval_s)}
   `;
 }
 

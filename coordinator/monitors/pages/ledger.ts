@@ -2,7 +2,7 @@ import type { listIncidents } from '../../../shared/api/incidents.ts';
 import type { getMonitorLedger } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { durationText } from '../../../shared/base/time.ts';
-import { type State, stateMark, states, stateWords } from '../../web/elements.ts';
+import { type State, stateMark, stateOf, states, stateWords } from '../../web/elements.ts';
 import { type Html, html, joined, type Part } from '../../web/html.ts';
 import { number, table } from '../../web/tables.ts';
 import type { Times } from '../../web/times.ts';
@@ -94,10 +94,6 @@ const edge = 7;
 
 function titleOf({ from, to, state, window_name }: Stretch, times: Times): string {
   return `${window_name ?? stateWords[stateOf(state)]}, ${times.text(from, 'moment')} to ${times.text(to, 'moment')}, ${durationText(Date.parse(to) - Date.parse(from))}`;
-}
-
-function stateOf(state: string): State {
-  return states.find((each) => each === state) ?? 'unknown';
 }
 
 /**

@@ -3,7 +3,7 @@ import { capital } from '../../../shared/base/text.ts';
 import { briefDuration } from '../../../shared/base/time.ts';
 import { isKind, type Kind } from '../../../shared/checks/kinds.ts';
 import { type Bar, dayStrip, spark } from '../../web/charts.ts';
-import { msText, pager, percentFigure, type State, stateMark, states } from '../../web/elements.ts';
+import { msText, pager, percentFigure, stateMark, stateOf } from '../../web/elements.ts';
 import { enterButton, hiddenField } from '../../web/forms.ts';
 import { type Html, html, icon, type Part, safeUrl } from '../../web/html.ts';
 import { menu, menuButton, menuTitle } from '../../web/menu.ts';
@@ -65,12 +65,6 @@ type Shown = {
   readonly view: View;
   readonly mayChange: boolean;
 };
-
-const stateNamed: ReadonlyMap<string, State> = new Map(states.map((state) => [state, state]));
-
-export function stateOf(status: string): State {
-  return stateNamed.get(status) ?? 'unknown';
-}
 
 const kindWords: Readonly<Record<Kind, string>> = {
   https: 'Website or API',

@@ -116,9 +116,10 @@ export function responseChart({
     points.map((point) => ({ at: Date.parse(point.at) + later, value: ofPoint(point) }));
   const coarse = coarseStep(results);
   const spreads = hasSpread ? series.map((each) => ({ each, spread: spreadOf(each, coarse) })) : [];
-  const hasArea = spreads.some(({ spread }) =>
-    spread.some(({ low, high }) => y(low) - y(high) > leastShade),
-  );
+  const hasArea = spreads.some(({ spread }) => {
+    const seen = spread.filter(({ low, high }) => y(low) - y(high) > leastShade);
+    return seen.length * 2 > spread.length;
+  });
   const areas =
     hasArea &&
     spreads.map(

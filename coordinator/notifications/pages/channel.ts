@@ -424,7 +424,7 @@ function secretPage(id: string, name: string, secret: string): PageAnswer {
           'If you lose it, delete the channel and create it again.',
         )}
       </div>
-      <p class="actions after">${linkButton(`/alerts/${id}`, 'View channel')}</p>
+      <p class="actions">${linkButton(`/alerts/${id}`, 'View channel')}</p>
     `,
   });
 }

@@ -69,7 +69,6 @@ export function formPage(
     // Typed values may be secret.
     headers: { 'cache-control': 'no-store' },
     main: html`
-      <div class="stack">
         ${headOf(subject)}
         ${formSummary(state, 'try')}
         ${kind.id === 'email' && !subject.mail && mailMissingNotice}
@@ -108,24 +107,22 @@ export function formPage(
           ${coverFields(subject, state)}
           <div class="card stack">
             <h2>Timing</h2>
-            <div class="columns">
-              ${secondsField(
-                'delay_s',
-                'Notify',
-                delays,
-                (each) => capital(delayText(each)),
-                state,
-                'After a delay only if the outage is still open and not acknowledged.',
-              )}
-              ${secondsField(
-                'reminder_s',
-                'Repeat',
-                reminders,
-                (each) => (each === 0 ? 'Never' : `After ${durationText(each * 1_000)}`),
-                state,
-                'Intervals double, up to once a day, until acknowledged.',
-              )}
-            </div>
+            ${secondsField(
+              'delay_s',
+              'Notify',
+              delays,
+              (each) => capital(delayText(each)),
+              state,
+              'After a delay only if the outage is still open and not acknowledged.',
+            )}
+            ${secondsField(
+              'reminder_s',
+              'Repeat',
+              reminders,
+              (each) => (each === 0 ? 'Never' : `After ${durationText(each * 1_000)}`),
+              state,
+              'Intervals double, up to once a day, until acknowledged.',
+            )}
             ${hoursFields(state, zone, request.cookies)}
             ${
               (channel !== undefined || state.form.value('warnings') !== undefined) &&
@@ -150,10 +147,9 @@ export function formPage(
               ${channel === undefined ? 'Create channel' : 'Save'}
             </button>
             ${linkButton(channel === undefined ? '/alerts' : `/alerts/${channel.id}`, 'Cancel')}
+            ${trial(tried)}
           </div>
         </form>
-      </div>
-      ${trial(tried)}
     `,
   });
 }
@@ -372,7 +368,7 @@ function spanRow({ form }: FormState, at: number): Html {
 function trial(tried: TestResult | undefined): Html | null {
   return tried === undefined
     ? null
-    : html`<div class="trial" data-trial id="trial" role="status">${triedNotice(tried)}</div>`;
+    : html`<div data-trial id="trial" role="status">${triedNotice(tried)}</div>`;
 }
 
 /**
@@ -396,10 +392,8 @@ export function kindPage(kinds: readonly Kind[]): PageAnswer {
         below: 'Choose how alerts reach you. You can send a test before you save.',
         trail: [{ href: '/alerts', name: 'Alerts' }],
       })}
-      <h2>Popular</h2>
-      ${kindList(kinds.slice(0, popular))}
-      <h2>More</h2>
-      ${kindList(kinds.slice(popular))}
+      <section><h2>Popular</h2>${kindList(kinds.slice(0, popular))}</section>
+      <section><h2>More</h2>${kindList(kinds.slice(popular))}</section>
     `,
   });
 }

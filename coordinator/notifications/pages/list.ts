@@ -3,20 +3,21 @@ import { muteAlerts, unmuteAlerts } from '../../../shared/api/notifications.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { capital } from '../../../shared/base/text.ts';
 import { showFrame } from '../../web/contract.ts';
-import { heading, moreLink } from '../../web/elements.ts';
+import { heading, moreLink, stateMark } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import { freshForm, hiddenField, textField } from '../../web/forms.ts';
-import { type Html, html, icon } from '../../web/html.ts';
+import { type Html, html, icon, safeUrl } from '../../web/html.ts';
+import { mailMissingWords } from '../../web/layout.ts';
 import { forMembers, type MembersRequest, seeOther, show } from '../../web/page.ts';
-import { number, stacked, stepTable } from '../../web/tables.ts';
+import { led, number, stacked, stepTable } from '../../web/tables.ts';
 import { listChannelKinds } from '../contract.ts';
 import {
   type Channel,
-  channelMark,
   channelStateOf,
   coversText,
   delayText,
-  kindName,
+  kindSymbol,
+  mayChange,
   whereOf,
 } from './parts.ts';
 import { mailMissingNotice } from './recipients.ts';
@@ -135,22 +136,40 @@ function sentenceOf(items: readonly Channel[], isMore: boolean, mail: boolean): 
 
 type Kinds = OutputOf<typeof listChannelKinds>;
 
-function rowOf(channel: Channel, { items: kinds, mail }: Kinds, { times }: MembersRequest) {
-  const { id, name, kind, owner, hours, delay_s, last_delivered_at, failure } = channel;
+function rowOf(channel: Channel, { items: kinds, mail }: Kinds, request: MembersRequest) {
+  const { id, name, kind, owner, hours, delay_s, last_delivered_at } = channel;
   const where = whereOf(channel, kinds);
-  const isWell = ['up', 'pending', 'paused'].includes(channelStateOf(channel, mail).state);
+  const kindName = kinds.find((each) => each.id === kind)?.name ?? kind;
   return {
     id: `channel-${id}`,
-    State: stacked(channelMark(channel, mail), !isWell && failure !== null && capital(failure)),
-    Channel: stacked(
+    State: stateCell(channel, mail, request),
+    Channel: led(
+      kindSymbol(kind),
       html`<a class="row-link" href="/alerts/${id}">${name}</a>`,
-      html`${kindName(kinds, kind)}${where !== undefined && where !== name && ` · ${where}`}`,
+      `${kindName}${where === undefined || where === name ? '' : ` · ${where}`}`,
     ),
     Monitors: capital(coversText(channel)),
     Notify: stacked(capital(delayText(delay_s)), hours !== null && 'in active hours'),
     Owner: owner ?? html`<span class="usual">Team</span>`,
-    'Last delivered': number(last_delivered_at === null ? '–' : times.ago(last_delivered_at)),
+    'Last delivered': number(
+      last_delivered_at === null ? '–' : request.times.ago(last_delivered_at),
+    ),
   };
+}
+
+/** With the reason of one that cannot deliver, and the way to what can be done about it. */
+function stateCell(channel: Channel, mail: boolean, request: MembersRequest): Html {
+  const { state, words } = channelStateOf(channel, mail);
+  if (state !== 'down') return stateMark(state, words);
+  const [title = words, reason = channel.failure ?? ''] = words.split(': ');
+  const to = words === mailMissingWords ? '/docs/settings' : `/alerts/${channel.id}/edit`;
+  return stacked(
+    stateMark(state, title),
+    html`
+      <span>${capital(reason)}</span>
+      ${mayChange(request, channel) && html`${' '}<a href="${safeUrl(to)}">Fix</a>`}
+    `,
+  );
 }
 
 export const mute = forMembers.post('/alerts/mute', async ({ ask, form }) => {

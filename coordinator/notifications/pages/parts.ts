@@ -46,9 +46,13 @@ export function channelMark(channel: Channel, mail: boolean): Html {
 
 const drawn = drawing('channel-kinds.svg');
 
+export function kindSymbol(id: string): Html {
+  return symbolOf(drawn, id);
+}
+
 /** Its name, with its symbol. */
 export function kindMark({ id, name }: Kind): Html {
-  return html`<span class="kind-tile">${symbolOf(drawn, id)}</span> ${name}`;
+  return html`<span class="tile">${kindSymbol(id)}</span> ${name}`;
 }
 
 export function kindName(kinds: readonly Kind[], id: string): Part {

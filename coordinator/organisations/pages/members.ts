@@ -12,7 +12,7 @@ import { capital, listInWords } from '../../../shared/base/text.ts';
 import { proofFirst } from '../../people/pages/parts.ts';
 import { leavePages } from '../../people/pages/profile.ts';
 import { confirm } from '../../web/confirm.ts';
-import { heading, linkButton, notice, rowAct } from '../../web/elements.ts';
+import { copyable, heading, linkButton, notice, rowAct } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import {
   type Choice,
@@ -32,7 +32,7 @@ import {
   seeOther,
   show,
 } from '../../web/page.ts';
-import { acts, stacked, table } from '../../web/tables.ts';
+import { acts, led, table } from '../../web/tables.ts';
 
 const roles: readonly Choice[] = [
   {
@@ -112,6 +112,16 @@ function roleForm({ caller }: MembersRequest, member: Member, state: FormState):
       </form>
     `,
   });
+}
+
+/** `BO` of Ben Ortiz, `D` of dana@shop.example. */
+function initialsOf(called: string): string {
+  const [first = '', ...others] = called.replace(/@.*/, '').split(/\s+/);
+  return [first, others.at(-1) ?? ''].map(firstLetter).join('').toUpperCase();
+}
+
+function firstLetter(word: string): string {
+  return Array.from(word)[0] ?? '';
 }
 
 function calledOf({ name, email }: Member): string {
@@ -203,7 +213,8 @@ function rowOf(member: Member, { may, times, caller }: MembersRequest) {
   const isSelf = id === caller.user;
   return {
     id: `member-${id}`,
-    Member: stacked(
+    Member: led(
+      initialsOf(calledOf(member)),
       html`<b>${calledOf(member)}</b>${isSelf && html` <span class="softer">you</span>`}`,
       name !== '' && email,
     ),
@@ -234,7 +245,7 @@ async function invitationsTable({ ask, may, times }: MembersRequest): Promise<Ht
   const { items } = await ask(listInvitations);
   if (items.length === 0) return null;
   return html`
-    <section class="after">
+    <section>
       <h2>Pending invitations</h2>
       ${table(
         items.map(({ id, email, role, inviter, expires_at }) => ({
@@ -328,19 +339,14 @@ function shown(address: string, email: string): PageAnswer {
         trail,
       })}
       <div class="card stack">
-        <p class="copyable">
-          <code>${address}</code>
-          <button class="button" type="button" data-copy="${address}">
-            ${icon('copy')}Copy
-          </button>
-        </p>
+        ${copyable(address, 'the link')}
         ${notice(
           'information',
           'You see this link only once',
           'Anyone with it can join, once, within a week. You can revoke it under Members.',
         )}
       </div>
-      <p class="actions after">${linkButton('/members', 'Done')}</p>
+      <p class="actions">${linkButton('/members', 'Done')}</p>
     `,
   });
 }

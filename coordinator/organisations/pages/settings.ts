@@ -170,14 +170,14 @@ export const organisationPage = forMembers.get('/organisation', async (request) 
             may(endOrganisation) &&
             row(
               'Deletion',
-              'Deletes the organisation and all its data after seven days. Until then you can undo it.',
+              'Deletes everything after seven days. Until then you can undo it.',
               linkButton('/organisation/delete', 'Delete', { symbol: 'delete', danger: true }),
             )
           }
         </dl>
-        <section class="after">
+        <section>
           <h2>Usage</h2>
-          <dl class="card columns uses">${used.map(usedRow)}</dl>
+          <dl class="figures uses">${used.map(usedRow)}</dl>
         </section>
       `,
   });

@@ -28,6 +28,12 @@ export function entryPage(
   return show({ title, frame: 'bare', main, ...more });
 }
 
+/** Creates a link that signs in, where no mail can be sent. Its lines are as long as the card. */
+export function signInCommand(email = 'you@example.org'): Html {
+  const lines = ['npm run operator -- \\', '  user sign-in-link \\', `  --email ${email}`];
+  return html`<pre class="entry-command"><code>${lines.join('\n')}</code></pre>`;
+}
+
 /** Asks for the address of an account, and for what else a page needs. */
 export function emailForm({
   state,

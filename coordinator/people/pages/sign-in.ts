@@ -46,6 +46,7 @@ import {
   passkeyForm,
   passwordField,
   signInAndRedirect,
+  signInCommand,
 } from './parts.ts';
 
 /** Password or passkey again, before a dangerous operation. */
@@ -99,12 +100,7 @@ async function confirmWith(
               : 'A new sign-in link confirms you as well. Open one in this browser, then come back here.'
           }
         </p>
-        ${
-          !mail &&
-          html`
-            <pre class="entry-command"><code>npm run operator -- user sign-in-link --email ${person.email}</code></pre>
-          `
-        }
+        ${!mail && signInCommand(person.email)}
       `,
     ),
     { status: state.status, passkeys },
@@ -177,7 +173,7 @@ function dead({ signedIn }: PublicRequest): PageAnswer {
         <p class="soft">
           A sign-in link works once. Restart the service for a new one, or create one on its server:
         </p>
-        <pre class="entry-command"><code>npm run operator -- user sign-in-link --email you@example.org</code></pre>
+        ${signInCommand()}
         <p class="actions">
           ${
             signedIn
@@ -336,11 +332,16 @@ async function signInWith({ askAsVisitor }: PublicRequest, state: FormState): Pr
           `,
           verb: 'Sign in',
         })}
+        ${(door.provider !== null || door.passkeys !== null || door.own_providers) && html`<p class="entry-or">or</p>`}
         ${
           door.provider !== null &&
           html`
             <p class="actions">
-              ${linkButton(`/sign-in/provider/installation${query({ next: to })}`, `Sign in with ${door.provider}`)}
+              ${linkButton(
+                `/sign-in/provider/installation${query({ next: to })}`,
+                `Sign in with ${door.provider}`,
+                { symbol: 'lock' },
+              )}
             </p>
           `
         }
@@ -349,7 +350,11 @@ async function signInWith({ askAsVisitor }: PublicRequest, state: FormState): Pr
           door.own_providers &&
           html`
             <p class="actions">
-              ${linkButton(`/sign-in/provider${query({ next: to })}`, 'Sign in with your organisation')}
+              ${linkButton(
+                `/sign-in/provider${query({ next: to })}`,
+                'Sign in with your organisation',
+                { symbol: 'organisation' },
+              )}
             </p>
           `
         }

@@ -43,6 +43,7 @@ import {
   passkeyFaults,
   passwordField,
   signInAndRedirect,
+  signInCommand,
 } from './parts.ts';
 import { askForSecondStep } from './sign-in.ts';
 
@@ -146,7 +147,7 @@ function withoutMail(): PageAnswer {
           This installation sends no e-mail. On its server, this command creates a link that signs
           you in once; you can then choose a new password in your profile.
         </p>
-        <pre class="entry-command"><code>npm run operator -- user sign-in-link --email you@example.org</code></pre>
+        ${signInCommand()}
         <p class="actions">${linkButton('/sign-in', 'Back')}</p>
       `,
     ),

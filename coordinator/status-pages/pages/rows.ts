@@ -1,6 +1,6 @@
 import { addStatusPageMonitor, orderStatusPage } from '../../../shared/api/status-pages.ts';
 import { fold } from '../../web/elements.ts';
-import { boxId, hiddenField, selectField, textField } from '../../web/forms.ts';
+import { choiceField, hiddenField, selectField, textField } from '../../web/forms.ts';
 import { type Html, html, icon, type Part } from '../../web/html.ts';
 import { card, type Editing } from './cards.ts';
 import { type Choice, canMove, found, nameField, type Row } from './draft.ts';
@@ -159,12 +159,14 @@ export function addFold(editing: Editing): Part {
           shown.length === 0
             ? html`<p class="soft">${editor.monitors.length === 0 ? 'No monitors yet' : 'No results'}</p>`
             : html`
-              <div class="chosen-list">
-                <fieldset class="field">
-                  <legend>Not on the page</legend>
-                  ${shown.map((choice) => box(editing, choice))}
-                </fieldset>
-              </div>
+              ${choiceField({
+                name: 'add[]',
+                label: 'Not on the page',
+                state,
+                several: true,
+                filter: '',
+                choices: shown.map((choice) => offer(editing, choice)),
+              })}
               ${
                 choices.length > shown.length &&
                 html`<p class="soft">${choices.length - shown.length} more. Search to narrow.</p>`
@@ -208,26 +210,8 @@ function filters({ editor, page }: Editing) {
   ];
 }
 
-function box(editing: Editing, { id, name, kind, group, tags }: Choice): Html {
-  const { state, editor } = editing;
+function offer({ editor }: Editing, { id, name, kind, group, tags }: Choice) {
   const heading = editor.groups.find((each) => each.id === group)?.name;
   const about = [...(heading === undefined ? [] : [heading]), ...tags].join(' · ');
-  return html`
-    <label class="choice">
-      <input
-        type="checkbox"
-        id="${boxId('add', id)}"
-        name="add[]"
-        value="${id}"${
-          !editing.rows.some((row) => row.id === id) &&
-          state.form.values('add[]').includes(id) &&
-          html` checked`
-        }
-      >
-      <span>
-        ${name}
-        <span class="field-help">${kind === 'group' ? 'Group, with its monitors' : about}</span>
-      </span>
-    </label>
-  `;
+  return { value: id, label: name, help: kind === 'group' ? 'Group, with its monitors' : about };
 }

@@ -1,5 +1,5 @@
 import { checkStatusPageDomain, renewStatusPageLink } from '../../../shared/api/status-pages.ts';
-import { fold, notice } from '../../web/elements.ts';
+import { copyable, fold, notice } from '../../web/elements.ts';
 import { type Form, inputOf } from '../../web/form-data.ts';
 import {
   checkField,
@@ -224,7 +224,7 @@ function linkPart({ page, link }: Editing): Html | null {
           'Copy this link now: it is shown once',
           'Everyone with the link sees the page. Older links no longer work.',
         )}
-        ${copyable(link)}
+        ${copyable(link, 'the link')}
       </div>
     `;
   return html`
@@ -240,15 +240,6 @@ function linkPart({ page, link }: Editing): Html | null {
         </button>
       </p>
     </div>
-  `;
-}
-
-function copyable(text: string): Html {
-  return html`
-    <p class="copyable">
-      <code>${text}</code>
-      <button class="button" type="button" data-copy="${text}">${icon('copy')}Copy</button>
-    </p>
   `;
 }
 
@@ -332,9 +323,9 @@ function recordTable({
       <dt>Type</dt>
       <dd><code>TXT</code></dd>
       <dt>Name</dt>
-      <dd>${copyable(record_name)}</dd>
+      <dd>${copyable(record_name, 'the name of the record')}</dd>
       <dt>Text</dt>
-      <dd>${copyable(record_text)}</dd>
+      <dd>${copyable(record_text, 'the text of the record')}</dd>
     </dl>
   `;
 }

@@ -128,7 +128,7 @@ function secretPage(id: string, name: string, secret: string): PageAnswer {
         ${copyable(secret, 'the secret')}
         ${notice('information', 'Store it in a secret manager', 'If it leaks, replace it.')}
       </div>
-      <p class="actions after">${linkButton(`/webhooks/${id}`, 'Done', { main: true })}</p>
+      <p class="actions">${linkButton(`/webhooks/${id}`, 'Done', { main: true })}</p>
     `,
   });
 }

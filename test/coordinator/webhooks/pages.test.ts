@@ -98,7 +98,7 @@ test('an event is sent again by its button, and all since a time by a form', asy
     select begins::text from webhook_cursors where webhook_id = ${demo.webhooks.tickets}`;
   expect(cursor?.begins).toBeNull();
   const wrong = await post(`${path}/replay`, { since: 'yesterday' });
-  expect([wrong.status, wrong.text.includes('Please fix the following')]).toEqual([400, true]);
+  expect([wrong.status, wrong.text.includes('Please fix what is marked')]).toEqual([400, true]);
 });
 
 test('one that was turned off says why, and is turned on by its button', async () => {

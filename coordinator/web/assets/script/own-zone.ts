@@ -71,8 +71,17 @@ export const checkAll = (): void => {
   });
 };
 
-/** A field above many choices hides those without its words; what is ticked stays so. */
+/** A field above many choices hides those without its words; what is ticked stays so, and counts. */
 export const filterChoices = (): void => {
+  document.addEventListener('change', ({ target }) => {
+    const picker = target instanceof Element ? target.closest('.picker') : null;
+    const count = picker?.querySelector('[data-chosen]');
+    if (!picker || !count) return;
+    const [of, chosen] = ['', ':checked'].map(
+      (those) => picker.querySelectorAll(`[type="checkbox"]${those}`).length,
+    );
+    count.textContent = `${chosen} of ${of} selected`;
+  });
   document.addEventListener('input', ({ target }) => {
     if (!(target instanceof HTMLInputElement) || !target.matches('[data-filter]')) return;
     const words = target.value.toLowerCase();

@@ -75,7 +75,7 @@ describe('without mail', () => {
   test('sign-up says what is needed, and a forgotten password names the operator’s command', async () => {
     expect((await small.get('/sign-up')).text).toContain('You need an invitation');
     expect((await small.get('/forgot')).text).toContain(
-      'npm run operator -- user sign-in-link --email',
+      'user sign-in-link \\\n  --email you@example.org',
     );
   });
 });

@@ -148,7 +148,7 @@ describe('the password once more', () => {
       '/confirm?next=%2Fprofile%2Fpassword',
     ]);
     expect((await web.get('/confirm', { cookie })).text).toContain(
-      `npm run operator -- user sign-in-link --email ${email}`,
+      `user sign-in-link \\\n  --email ${email}`,
     );
     expect((await web.get('/profile/password', { cookie: await enter(cookie) })).status).toBe(200);
   });
@@ -218,7 +218,7 @@ describeInBrowser('in a browser', (browser) => {
       await page.goto(`${web.url}/profile/password`);
       await page.waitForURL(/\/confirm\?/);
       expect(await page.locator('main').innerText()).toContain(
-        `user sign-in-link --email ${email}`,
+        `user sign-in-link \\\n  --email ${email}`,
       );
       await enter();
       await page.goto(`${web.url}/profile/password`);
