@@ -69,6 +69,16 @@ export const showMaintenanceWindow = innerOperation({
     last_ended_at: nullable(dateTime({ description: 'When its last occurrence so far was over.' })),
     monitors: array(NamedOut),
     groups: array(NamedOut),
+    /** What it covers by now, also through a group: no more than a page shows. */
+    affected: array(
+      object('MaintenanceAffectsOut', {
+        id: uuid(),
+        name: string(),
+        target: string(),
+        group: nullable(string()),
+        status: string(),
+      }),
+    ),
   }),
   refusals: ['maintenance_window_not_found'],
 });

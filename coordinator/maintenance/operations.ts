@@ -10,6 +10,7 @@ import { requireMonitors } from '../gate/records.ts';
 import { groupsAmong, requireGroups } from '../groups/queries.ts';
 import * as contract from './contract.ts';
 import {
+  affectedMonitors,
   changeWindow,
   countByTime,
   countWindows,
@@ -245,11 +246,14 @@ export const previewMaintenanceWindow = handle(api.previewMaintenanceWindow)(
   },
 );
 
+const maxAffected = 100;
+
 export const showMaintenanceWindow = handle(contract.showMaintenanceWindow)(
   async ({ sql, organisation, now }, { window_id }) => {
     const row = await windowById(sql, organisation.id, window_id);
-    const [names, ended] = await Promise.all([
+    const [names, affected, ended] = await Promise.all([
       coveredNames(sql, organisation.id, row.id),
+      affectedMonitors(sql, organisation.id, row.id, maxAffected),
       lastEnded(sql, row.id, now),
     ]);
     return {
@@ -258,6 +262,7 @@ export const showMaintenanceWindow = handle(contract.showMaintenanceWindow)(
       local_start: localText(row.schedule.local_start),
       local_end: localText(row.schedule.local_end),
       last_ended_at: ended,
+      affected,
       ...names,
     };
   },

@@ -371,6 +371,30 @@ export async function coveredNames(
   return { monitors, groups };
 }
 
+type AffectedMonitor = Named & {
+  readonly target: string;
+  readonly group: string | null;
+  readonly status: string;
+};
+
+/** The monitors that a window covers by now, itself or through a group. */
+export function affectedMonitors(
+  sql: Queryable,
+  organisation: string,
+  window: string,
+  limit: number,
+): Promise<AffectedMonitor[]> {
+  return sql<AffectedMonitor[]>`
+    with covered as (
+      select monitor_id from maintenance_choices where window_id = ${window}
+      union select s.monitor_id from maintenance_choices c
+        join monitor_status s on s.group_id = c.group_id where c.window_id = ${window})
+    select m.id, m.name, m.target, g.name as group, s.status from covered c
+      join monitors m on m.id = c.monitor_id and m.organisation_id = ${organisation}
+      join monitor_status s on s.monitor_id = m.id left join groups g on g.id = m.group_id
+    order by s.name_folded limit ${limit}`;
+}
+
 /** When the last past occurrence of a window ended. */
 export async function lastEnded(
   sql: Queryable,

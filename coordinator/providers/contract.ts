@@ -2,6 +2,7 @@ import {
   array,
   boolean,
   dateTime,
+  integer,
   maybe,
   nullable,
   object,
@@ -130,7 +131,14 @@ export const showSignInProvider = innerOperation({
         only_way: boolean(),
         scim_address: string(),
         /** Null: it does not provision. */
-        scim_since: nullable(dateTime()),
+        scim: nullable(
+          object('OrganisationProvisioning', {
+            since: dateTime(),
+            people: integer(),
+            groups: integer(),
+            changed_at: nullable(dateTime()),
+          }),
+        ),
       }),
     ),
   }),

@@ -21,6 +21,7 @@ import {
 } from './queries.ts';
 import { refusing } from './refusing.ts';
 import { settle } from './scim/provisioning.ts';
+import { provisionedSoFar } from './scim/queries.ts';
 
 export const findSignInProvider = handle(contract.findSignInProvider)({
   before: ({ visitor, with: { attempts } }) =>
@@ -54,7 +55,13 @@ export const showSignInProvider = handle(contract.showSignInProvider)(
               proved_at: row.domain_proved_at,
               only_way: row.only_way,
               scim_address: `${baseUrl()}/scim/v2`,
-              scim_since: row.scim_since,
+              scim:
+                row.scim_since === null
+                  ? null
+                  : {
+                      since: row.scim_since,
+                      ...(await provisionedSoFar(sql, { id: row.id, organisation: id })),
+                    },
             },
     };
   },

@@ -10,6 +10,7 @@ import {
   freshForm,
   hiddenField,
   refuseUnlessMay,
+  shownField,
   textArea,
   textField,
 } from '../web/forms.ts';
@@ -78,7 +79,11 @@ export const checkProviderDomain = forMembers.post(`${path}/check`, async ({ ask
   if (proved) return seeOther(path, { said: 'Domain confirmed. Members can sign in now.' });
   const own = await ask(showSignInProvider);
   const { provider } = own;
-  return settings(own, freshForm(formOf({ ...provider, proved_at: undefined })), texts);
+  return settings(
+    own,
+    freshForm(formOf({ ...provider, proved_at: undefined, scim: undefined })),
+    texts,
+  );
 });
 
 function settings(
@@ -97,28 +102,22 @@ function settings(
         below:
           'Members sign in at your own provider of OpenID Connect. Their groups there give them their role here.',
         trail,
-        actions:
-          provider !== null &&
-          linkButton(`${path}/remove`, 'Remove', { symbol: 'delete', danger: true }),
+        actions: html`
+          ${provider?.proved_at && linkButton(`${path}/provisioning`, 'Provisioning (SCIM)')}
+          ${provider !== null && linkButton(`${path}/remove`, 'Remove', { symbol: 'delete', danger: true })}
+        `,
       })}
       ${formSummary(state)}
       ${isAwaited && proof(provider, texts)}
-      <section class="card">
+      <form class="form" method="post">
+        <div class="card stack">
         <h2>At the provider</h2>
-        <p>Register Antipode there as a web application with these addresses:</p>
-        <p class="soft">Redirect address</p>
-        ${copyable(answer_address, 'the redirect address')}
-        <p class="soft">Back-channel logout address</p>
-        ${copyable(logout_address, 'the logout address')}
-        ${
-          provider !== null &&
-          !isAwaited &&
-          html`
-            <p>${linkButton('/organisation/sign-in/provisioning', 'Provisioning (SCIM)')}</p>
-          `
-        }
-      </section>
-      <form class="form after" method="post">
+        <p class="soft">Register Antipode there as a web application with these addresses.</p>
+        ${shownField('Redirect address', copyable(answer_address, 'the redirect address'))}
+        ${shownField('Back-channel logout address', copyable(logout_address, 'the logout address'))}
+        </div>
+        <div class="card stack">
+        <h2>In Antipode</h2>
         ${textField({
           name: 'issuer',
           label: 'Issuer',
@@ -179,6 +178,7 @@ function settings(
           <button class="button button-main">Save</button>
           ${linkButton('/organisation', 'Cancel')}
         </div>
+        </div>
       </form>
     `,
   });
@@ -189,17 +189,11 @@ function proof(
   texts: readonly string[] | undefined,
 ): Html {
   return html`
-    <section class="card">
+    <form class="card form" method="post" action="/organisation/sign-in/check">
       <h2>Confirm ${domain}</h2>
-      <p>Nobody can sign in before the DNS of ${domain} has this record:</p>
-      <dl class="facts">
-        <dt>Type</dt>
-        <dd><code>TXT</code></dd>
-        <dt>Name</dt>
-        <dd>${copyable(record_name, 'the name of the record')}</dd>
-        <dt>Text</dt>
-        <dd>${copyable(record_text, 'the text of the record')}</dd>
-      </dl>
+      <p class="soft">Nobody can sign in before the DNS of ${domain} has this TXT record.</p>
+      ${shownField('Name', copyable(record_name, 'the name of the record'))}
+      ${shownField('Text', copyable(record_text, 'the text of the record'))}
       ${
         texts !== undefined &&
         notice(
@@ -210,10 +204,8 @@ function proof(
             : texts.slice(0, 5).join(', '),
         )
       }
-      <form method="post" action="/organisation/sign-in/check">
-        <button class="button">${icon('again')}Check record</button>
-      </form>
-    </section>
+      <div class="actions"><button class="button">${icon('again')}Check record</button></div>
+    </form>
   `;
 }
 

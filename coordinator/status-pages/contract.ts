@@ -33,6 +33,7 @@ const OverviewOut = object('StatusPageOverviewOut', {
   language: string(),
   domain: nullable(string()),
   monitors: integer(),
+  down: integer(),
   subscribers: integer(),
 });
 

@@ -215,6 +215,7 @@ export type PageOverview = Omit<PageSummary, 'created_at'> & {
   readonly language: PageLanguage;
   readonly domain: string | null;
   readonly monitors: number;
+  readonly down: number;
   readonly subscribers: number;
 };
 
@@ -228,6 +229,8 @@ export function pageOverviews(
     select p.key, p.id, p.name, p.slug, p.enabled, p.access, p.language, case
       when p.domain_proved_at is not null then p.domain end as domain,
       (select count(*) from status_page_monitors m where m.page_id = p.id) as monitors,
+      (select count(*) from status_page_monitors m join monitor_status s
+        on s.monitor_id = m.monitor_id and s.status = 'down' where m.page_id = p.id) as down,
       (select count(*) from status_page_subscribers s where s.page_id = p.id
         and s.confirmed_at is not null) as subscribers
     from status_pages p where p.organisation_id = ${organisation} and p.key > ${after}

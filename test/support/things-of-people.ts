@@ -317,11 +317,19 @@ export const seedOwnThings = async (
   await sql`insert into passkeys (id, user_id, credential_id, public_key, counter, transports, name, is_synced, created_at, last_used_at) values
     (${ownPasskey}, ${user}, 'a', '', 0, '{}', 'Safari on iPhone', true, ${added}, ${used}),
     (${newId()}, ${user}, 'b', '', 0, '{}', 'The stick in the safe', false, ${used}, null)`;
+  const provider = newId();
   await sql`insert into sign_in_providers (id, organisation_id, issuer, client_id, group_roles, domain,
       domain_token, domain_proved_at, scim_fingerprint, scim_since)
-    values (${newId()}, ${house.organisation}, 'https://login.shop.example', 'antipode',
+    values (${provider}, ${house.organisation}, 'https://login.shop.example', 'antipode',
       '[{"group":"sre","role":"admin"},{"group":"*","role":"viewer"}]', 'shop.example', 't', ${added}, 'x',
       ${used})`;
+  await sql`insert into scim_groups (id, organisation_id, provider_id, said, created_at, changed_at)
+    select gen_random_uuid(), ${house.organisation}, ${provider}, jsonb_build_object('displayName', name),
+      ${used}, ${used} from unnest(array['sre', 'support']) as name`;
+  await sql`insert into scim_users (id, organisation_id, provider_id, said, created_at, changed_at)
+    select gen_random_uuid(), ${house.organisation}, ${provider},
+      jsonb_build_object('userName', name || '@shop.example', 'active', true), ${used},
+      ${new Date(now - 25 * 60_000)} from unnest(array['ana', 'ben', 'chiara', 'dana', 'eli']) as name`;
 };
 
 /**

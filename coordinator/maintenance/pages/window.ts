@@ -9,9 +9,17 @@ import { Refusal } from '../../../shared/base/errors.ts';
 import { capital } from '../../../shared/base/text.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import { confirm } from '../../web/confirm.ts';
-import { figure, heading, linkButton } from '../../web/elements.ts';
+import {
+  figure,
+  heading,
+  levelBar,
+  linkButton,
+  nothing,
+  stateMark,
+  stateOf,
+} from '../../web/elements.ts';
 import { refuseUnlessMay } from '../../web/forms.ts';
-import { type Html, html, icon, joined, type Part, safeUrl } from '../../web/html.ts';
+import { type Html, html, icon, joined, safeUrl } from '../../web/html.ts';
 import { menuLink, moreActions } from '../../web/menu.ts';
 import {
   forMembers,
@@ -21,6 +29,7 @@ import {
   seeOther,
   show,
 } from '../../web/page.ts';
+import { stacked, table } from '../../web/tables.ts';
 import { showMaintenanceWindow } from '../contract.ts';
 import { windowMark } from './list.ts';
 import { occurrence, titleFrom, upcomingTable } from './parts.ts';
@@ -54,12 +63,15 @@ function showPage(request: MembersRequest, shown: WindowDetail): PageAnswer {
           trail: [{ href: '/maintenance', name: 'Maintenance' }],
         })}
         <dl class="figures facts-row">
-          ${figure(isOver || window.repeats === null ? 'When' : 'Next', occurrence(window, request))}
+          <div class="double">
+            <dt>${isOver || window.repeats === null ? 'When' : 'Next'}, ${window.time_zone}</dt>
+            <dd>${occurrence(window, request)}</dd>
+          </div>
           ${figure('Length', lengthText(shown))}
           ${figure('Repeats', capital(window.repeats ?? 'once'))}
-          ${figure('Time zone', window.time_zone)}
-          <div class="wide links"><dt>Affected</dt><dd>${covers(shown)}</dd></div>
         </dl>
+        ${state === 'running' && progress(shown, request)}
+        <section><h2>Affected monitors</h2>${affectedTable(shown)}</section>
         ${
           !isOver &&
           window.repeats !== null &&
@@ -126,18 +138,48 @@ function actionsOf(
   `;
 }
 
-function covers({ groups, monitors }: WindowDetail): Part {
-  if (groups.length + monitors.length === 0) return 'Everything it affected was deleted';
-  return joined(
-    [
-      ...groups.map(
-        ({ id, name }) =>
-          html`<a href="${safeUrl(`/groups/${id}`)}">${name}</a> and what is added to it`,
-      ),
-      ...monitors.map(({ id, name }) => html`<a href="/monitors/${id}">${name}</a>`),
-    ],
-    ', ',
-  );
+/** How far it is. */
+function progress({ window }: WindowDetail, { now, times }: MembersRequest): Html | null {
+  const [running] = window.next_occurrences;
+  if (!running) return null;
+  const [begins, ends] = [Date.parse(running.starts_at), Date.parse(running.ends_at)];
+  return html`
+    <section class="card">
+      <p class="section-head">
+        <span>${times.text(running.starts_at, 'minute')}</span>
+        <b>${durationText(now - begins)} of ${durationText(ends - begins)}</b>
+        <span>${times.text(running.ends_at, 'minute')}</span>
+      </p>
+      ${levelBar((now - begins) / (ends - begins), 'maintenance')}
+    </section>
+  `;
+}
+
+function affectedTable({ groups, monitors, affected, state }: WindowDetail): Html {
+  if (groups.length + monitors.length === 0)
+    return nothing('maintenance', 'Everything it affected was deleted.');
+  return html`
+    ${
+      groups.length > 0 &&
+      html`
+        <p class="soft links">
+          Also what is added later to ${joined(
+            groups.map(({ id, name }) => html`<a href="${safeUrl(`/groups/${id}`)}">${name}</a>`),
+            ', ',
+          )}.
+        </p>
+      `
+    }
+    ${table(
+      affected.map(({ id, name, target, group, status }) => ({
+        State: stateMark(
+          state === 'running' && status !== 'paused' ? 'maintenance' : stateOf(status),
+        ),
+        Monitor: stacked(html`<a class="row-link" href="/monitors/${id}">${name}</a>`, target),
+        Group: group ?? '–',
+      })),
+    )}
+  `;
 }
 
 function ofAddress({ ask, path }: MembersRequest): Promise<WindowDetail> {

@@ -6,7 +6,7 @@ import { evidenceRows } from '../../incidents/pages/evidence.ts';
 import { heading, linkButton, moreLink, msText, notice, stateMark } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import { freshForm, selectField, textField } from '../../web/forms.ts';
-import { type Html, html, query } from '../../web/html.ts';
+import { type Html, html, query, safeUrl } from '../../web/html.ts';
 import { forMembers, type MembersRequest, show } from '../../web/page.ts';
 import { phaseBar, phaseBarAlone, phaseLegend } from '../../web/phases.ts';
 import { number, stepTable } from '../../web/tables.ts';
@@ -68,7 +68,7 @@ export const checksPage = forMembers.get('/monitors/:monitor_id/checks', async (
                 </p>
               </div>
             `
-            : tableOf(items, monitor_id, request)
+            : tableOf(items, monitor.id, request)
         }
         ${
           next_cursor !== null &&
@@ -152,19 +152,22 @@ type Check = OutputOf<typeof getMonitorChecks>['items'][number];
 
 function tableOf(
   items: readonly Check[],
-  monitor: string | undefined,
+  monitor: string,
   { times }: MembersRequest,
+  shown?: Check,
 ): Html {
   const slowestMs = Math.max(...items.map(({ took_ms }) => took_ms));
   const rows = items.map((check) => {
     const { at, took_ms, continent, probe, cause } = check;
+    const isShown = at === shown?.at && probe === shown.probe;
     const outcome = checkOutcomes.find((each) => each === check.outcome) ?? 'unknown';
     return {
       part: times.text(at, 'day'),
       Time: html`
-        <a class="row-link" href="/monitors/${monitor}/check${query({ at: Date.parse(at), probe })}">
-          ${times.clock(at)}
-        </a>
+        <a
+          class="row-link"
+          href="${safeUrl(addressOf(monitor, check))}"${isShown && html` aria-current="page"`}
+        >${times.clock(at)}</a>
       `,
       Outcome: html`
         ${stateMark(outcomeStates[outcome], outcomeWords[outcome])}${' '}
@@ -177,6 +180,10 @@ function tableOf(
   });
   const hasPhases = items.some((check) => check.phases !== null);
   return html`${hasPhases && phaseLegend()}${stepTable(rows)}`;
+}
+
+function addressOf(monitor: string, { at, probe }: Check): string {
+  return `/monitors/${monitor}/check${query({ at: Date.parse(at), probe })}`;
 }
 
 /** `unexpected_status` → Unexpected status: single checks keep the class of their cause alone. */
@@ -194,6 +201,11 @@ export const checkPage = forMembers.get('/monitors/:monitor_id/check', async (re
     ask(getMonitor, { monitor_id }),
     ask(getMonitorCheck, { monitor_id, at: asked.at ?? '0', probe: asked.probe ?? '' }),
   ]);
+  const { items: around } = await ask(getMonitorChecks, {
+    monitor_id,
+    ...aroundOf(Date.parse(check.at), monitor.interval_s),
+  });
+  const place = around.findIndex(({ at, probe }) => at === check.at && probe === check.probe);
   const outcome = checkOutcomes.find((each) => each === check.outcome) ?? 'unknown';
   const state = outcomeStates[outcome];
   const why = cause ?? (check.cause === null ? null : classWords(check.cause));
@@ -214,8 +226,19 @@ export const checkPage = forMembers.get('/monitors/:monitor_id/check', async (re
             { href: `/monitors/${monitor_id}`, name: monitor.name },
             { href: `/monitors/${monitor_id}/checks`, name: 'Checks' },
           ],
+          actions: html`
+            ${stepTo(monitor.id, around[place + 1], 'Previous', 'previous')}
+            ${place > 0 && stepTo(monitor.id, around[place - 1], 'Next', 'next')}
+          `,
         })}
-        ${why !== null && notice(state, why)}
+        ${
+          (why !== null || incident !== null) &&
+          notice(
+            state,
+            why ?? 'An incident was open at that time',
+            incident !== null && html`<a href="/incidents/${incident}">View incident</a>`,
+          )
+        }
         <section class="card phases">
           <h2>${check.took_ms === null ? 'No response time' : `Response in ${msText(check.took_ms)}`}</h2>
           ${bar}
@@ -238,14 +261,27 @@ export const checkPage = forMembers.get('/monitors/:monitor_id/check', async (re
           }
         </section>
         ${
-          incident !== null &&
+          around.length > 1 &&
           html`
-            <p class="actions">
-              ${linkButton(`/incidents/${incident}`, 'Incident at that time', { symbol: 'incidents' })}
-            </p>
+            <section><h2>Checks around it</h2>${tableOf(around, monitor.id, request, check)}</section>
           `
         }
       </div>
     `,
   });
 });
+
+/** What the other locations saw shortly before and after. */
+function aroundOf(at: number, interval_s: number) {
+  const beside = Math.max(120, interval_s * 2) * 1_000;
+  return { from: new Date(at - beside).toISOString(), until: new Date(at + beside).toISOString() };
+}
+
+function stepTo(
+  monitor: string,
+  check: Check | undefined,
+  words: string,
+  symbol: 'previous' | 'next',
+): Html | null {
+  return check === undefined ? null : linkButton(addressOf(monitor, check), words, { symbol });
+}

@@ -1,8 +1,9 @@
+import type { OutputOf } from '../../../shared/api/operation.ts';
 import { proofFirst } from '../../people/pages/parts.ts';
 import { confirm } from '../../web/confirm.ts';
-import { copyable, heading, linkButton } from '../../web/elements.ts';
+import { copyable, countText, figure, heading, linkButton } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
-import { type FormState, formSummary, refuseUnlessMay } from '../../web/forms.ts';
+import { type FormState, formSummary, refuseUnlessMay, shownField } from '../../web/forms.ts';
 import { html, icon } from '../../web/html.ts';
 import {
   forMembers,
@@ -30,7 +31,7 @@ export const provisioningPages = forMembers.form(path, async (request) => {
   }
   return {
     fresh: () => formOf({}),
-    shown: (state: FormState) => settings(request, provider, state),
+    shown: (state) => settings(request, provider, state),
     fields: [],
     act: async () => made(await request.ask(setScimToken)),
   };
@@ -38,13 +39,9 @@ export const provisioningPages = forMembers.form(path, async (request) => {
 
 function settings(
   { times }: MembersRequest,
-  {
-    scim_address,
-    scim_since,
-  }: { readonly scim_address: string; readonly scim_since: string | null },
+  { scim_address, scim }: NonNullable<OutputOf<typeof showSignInProvider>['provider']>,
   state: FormState,
 ): PageAnswer {
-  const isOn = scim_since !== null;
   return show({
     title: 'Provisioning',
     place: 'organisation',
@@ -55,27 +52,41 @@ function settings(
         below:
           'The provider says by SCIM who is a member, and in which groups. Members whom it turns off lose access at once.',
         trail,
-        actions: isOn && linkButton(`${path}/end`, 'Turn off', { symbol: 'delete', danger: true }),
+        actions: scim && linkButton(`${path}/end`, 'Turn off', { symbol: 'delete', danger: true }),
       })}
       ${formSummary(state)}
-      <section class="card">
+      ${
+        scim &&
+        html`
+          <dl class="figures">
+            ${figure('People', countText(scim.people))}
+            ${figure('Groups', countText(scim.groups))}
+            ${figure('Last change', scim.changed_at === null ? 'None yet' : times.ago(scim.changed_at))}
+          </dl>
+        `
+      }
+      <form class="card form" method="post">
         <h2>At the provider</h2>
-        <p class="soft">Address of SCIM 2.0</p>
-        ${copyable(scim_address, 'the address')}
-        <p class="soft">
-          ${isOn ? html`A token was made ${times.ago(scim_since)}. Another one replaces it.` : 'It signs in with a bearer token, which you see once.'}
-        </p>
-        <form method="post">
-          <button class="button">${isOn ? 'Replace token' : 'Make token'}</button>
-        </form>
-      </section>
+        ${shownField('Address of SCIM 2.0', copyable(scim_address, 'the address'))}
+        ${shownField(
+          'Bearer token',
+          html`
+            <div class="row">
+              <button class="button">${scim ? 'Replace token' : 'Create token'}</button>
+              <span class="soft">
+                ${scim ? html`Created ${times.ago(scim.since)}. A new one replaces it.` : 'You see it once.'}
+              </span>
+            </div>
+          `,
+        )}
+      </form>
     `,
   });
 }
 
 function made({ token }: { readonly token: string }): PageAnswer {
   return show({
-    title: 'Token made',
+    title: 'Token created',
     place: 'organisation',
     headers: { 'cache-control': 'no-store' },
     main: html`

@@ -181,6 +181,26 @@ export async function countProvisioned(sql: Queryable, kind: Kind, scope: Scope)
     where organisation_id = ${scope.organisation} and provider_id = ${scope.id}`);
 }
 
+type SoFar = {
+  readonly people: number;
+  readonly groups: number;
+  readonly changed_at: number | null;
+};
+
+/** What a provider provisions by now, and when it last changed something. */
+export async function provisionedSoFar(sql: Queryable, scope: Scope): Promise<SoFar> {
+  const [row] = await sql<SoFar[]>`
+    with all_of_it as (
+      select true as is_user, changed_at from scim_users
+        where organisation_id = ${scope.organisation} and provider_id = ${scope.id}
+      union all select false, changed_at from scim_groups
+        where organisation_id = ${scope.organisation} and provider_id = ${scope.id})
+    select (count(*) filter (where is_user))::int as people,
+      (count(*) filter (where not is_user))::int as groups, max(changed_at) as changed_at
+    from all_of_it`;
+  return row ?? { people: 0, groups: 0, changed_at: null };
+}
+
 /** Returns whom it changed. */
 export async function writeMembers(
   sql: Queryable,

@@ -5,7 +5,7 @@ import {
   getStatusPage,
 } from '../../../shared/api/status-pages.ts';
 import { confirm } from '../../web/confirm.ts';
-import { heading, linkButton, moreLink, nothing } from '../../web/elements.ts';
+import { heading, linkButton, moreLink, nothing, stateMark } from '../../web/elements.ts';
 import { inputOf } from '../../web/form-data.ts';
 import {
   type FormState,
@@ -24,7 +24,7 @@ import {
   seeOther,
   show,
 } from '../../web/page.ts';
-import { number, stepTable } from '../../web/tables.ts';
+import { number, stacked, stepTable } from '../../web/tables.ts';
 import { listStatusPageOverviews } from '../contract.ts';
 import { accessWords, languageNames, type StatusPage, trail } from './cards.ts';
 
@@ -119,7 +119,7 @@ const listPage = forMembers.get('/status-pages', async (request) => {
               </a>
             `,
         })}
-        ${stepTable(items.map(rowOf))}
+        ${stepTable(items.map((each) => rowOf(each, request.with.baseUrl())))}
         ${
           next_cursor !== null &&
           moreLink(`/status-pages?cursor=${encodeURIComponent(next_cursor)}`, 'More')
@@ -153,27 +153,26 @@ function sentenceOf(items: readonly Overview[], more: boolean): string {
   return `${on} of ${items.length} status pages ${on === 1 ? 'is' : 'are'} published`;
 }
 
-function rowOf(each: Overview) {
-  const { id, name, slug, domain, monitors, subscribers } = each;
+function rowOf(each: Overview, baseUrl: string) {
+  const { id, name, slug, domain, access, monitors, subscribers } = each;
   return {
     id: `page-${id}`,
-    Page: html`<a class="row-link" href="/status-pages/${id}">${name}</a>`,
-    'Visible to': seen(each),
-    Address: domain ?? `/status/${slug}`,
+    State: stateOf(each),
+    Page: stacked(
+      html`<a class="row-link" href="/status-pages/${id}">${name}</a>`,
+      domain ?? `${new URL(baseUrl).host}/status/${slug}`,
+    ),
+    'Visible to': accessWords[access] ?? access,
     Monitors: number(monitors),
     Subscribers: number(subscribers),
   };
 }
 
-function seen({ enabled, access }: Overview): Html {
-  return enabled
-    ? html`
-      <span class="state">
-        ${icon(access === 'public' ? 'globe' : 'lock')}
-        ${accessWords[access] ?? access}
-      </span>
-    `
-    : html`<span class="state state-paused">${icon('paused')}Off</span>`;
+/** As visitors see it. */
+function stateOf({ enabled, monitors, down }: Overview): Html {
+  if (!enabled) return stateMark('paused', 'Off');
+  if (monitors === 0) return stateMark('pending', 'Empty');
+  return down === 0 ? stateMark('up') : stateMark('down', `${down} down`);
 }
 
 const newPages = forMembers.form('/status-pages/new', (request) => ({
