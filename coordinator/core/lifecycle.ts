@@ -7,6 +7,7 @@ import type {
   Checkpoint,
   Incident,
   MonitorState,
+  Observation,
   Restoring,
   SeenResult,
   Watched,
@@ -127,12 +128,11 @@ export function restore(from: Restoring): MonitorState {
     warnings = noWarnings,
     gaps,
   } = from;
-  const fresh = createState(watched);
-  const beat_at = pingAtOf(checkpoint, closed);
+  const { observed, ...known } = checkpoint ?? { observed: null };
   const state: MonitorState = {
-    ...fresh,
-    ...checkpoint,
-    beat_at,
+    ...createState(watched),
+    ...known,
+    beat_at: pingAtOf(checkpoint, closed),
     gaps,
     incident,
     closed,
@@ -160,10 +160,10 @@ export function restore(from: Restoring): MonitorState {
   const stored = [...told, ...results].filter(
     (result) => result.outcome !== 'unknown' && !result.quarantined && counts(result),
   );
-  const observations = observationsAfterRestart(
-    { incident, views, watched },
-    stored.map(vouched).map(observationOf),
-  );
+  const observations = observationsAfterRestart({ incident, views, watched }, [
+    ...stored.map(vouched).map(observationOf),
+    ...ofIncident(observed, incident).filter(({ at }) => decided(at)),
+  ]);
   return {
     ...state,
     views,
@@ -172,6 +172,18 @@ export function restore(from: Restoring): MonitorState {
     decides_from,
     covered_until: openGap?.from ?? covered_until,
   };
+}
+
+/** What the checkpoint remembers of an incident; one that began later may have been split from it. */
+function ofIncident(
+  observed: Checkpoint['observed'],
+  incident: Incident | null,
+): readonly Observation[] {
+  if (observed === null || incident === null) return [];
+  const { observations } = observed;
+  return observed.incident === incident.id
+    ? observations
+    : observations.filter(({ at }) => at >= incident.started_at);
 }
 
 /**
@@ -195,15 +207,14 @@ function pingAtOf(checkpoint: Checkpoint | null, closed: readonly Incident[]): n
   return Math.max(checkpoint?.beat_at ?? 0, ...ends) || null;
 }
 
-/**
- * A checkpoint keeps the views without the details of failures: the incident's evidence has those.
- */
 export function checkpointOf({
   views,
   clock,
   covered_until,
   decides_from,
   beat_at,
+  incident,
+  observations,
 }: MonitorState): Checkpoint {
   return {
     views: views.map((view) =>
@@ -213,5 +224,9 @@ export function checkpointOf({
     covered_until,
     decides_from,
     beat_at,
+    observed: incident && {
+      incident: incident.id,
+      observations: observations.map((one) => (one.evidence ? { ...one, evidence: null } : one)),
+    },
   };
 }

@@ -41,12 +41,14 @@ export function knownAtOpening(
   { observations, views, watched }: MonitorState,
   first: Observation,
 ): readonly Observation[] {
-  const passes = views.flatMap((view) =>
-    view.ok_at === null || isAside(watched, view.from)
-      ? []
-      : [observationBy(view.from, view.ok_at, null)],
-  );
+  const passes = passesOf(views).filter(({ from }) => !isAside(watched, from));
   return inOrder(passes, [first, ...observations.filter(({ at }) => at >= first.at)]);
+}
+
+function passesOf(views: MonitorState['views']): readonly Observation[] {
+  return views.flatMap(({ from, ok_at }) =>
+    ok_at === null ? [] : [observationBy(from, ok_at, null)],
+  );
 }
 
 /** The observation of a check that started at this time; null: it passed. */
@@ -188,7 +190,10 @@ export function observationsAfterRestart(
         stored.toSorted((a, b) => a.at - b.at),
         watched.interval_ms,
       ),
-      views.map(({ from, at, failure }) => observationBy(from, at, failure)),
+      [
+        ...views.map(({ from, at, failure }) => observationBy(from, at, failure)),
+        ...passesOf(views),
+      ],
     ),
     told,
   );

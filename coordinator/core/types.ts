@@ -433,13 +433,19 @@ export type Decision = { readonly state: MonitorState; readonly effects: readonl
 export const heartbeatParams = { deadline: 'deadline', after: 'after' } as const;
 
 /**
- * What is written behind in `checkpoints.state`. Views are stored without failure details: an open
+ * What is written behind in `checkpoints.state`. Failures are stored without their evidence: an open
  * incident has its evidence rows.
  */
 export type Checkpoint = Pick<
   MonitorState,
   'views' | 'clock' | 'covered_until' | 'decides_from' | 'beat_at'
->;
+> & {
+  /** What was remembered of the incident that was open. */
+  readonly observed: {
+    readonly incident: string;
+    readonly observations: readonly Observation[];
+  } | null;
+};
 
 /**
  * What a monitor's state is rebuilt from. `results`: those stored after the checkpoint, in any
@@ -454,7 +460,8 @@ export type Restoring = {
   /** The open incident's row, or null. */
   readonly incident: Incident | null;
   /**
-   * Of a monitor with an open incident: results stored during it and shortly before, in any order.
+   * Of a monitor with an open incident: the failures that opened and confirmed it, and results stored
+   * after the checkpoint, in any order.
    */
   readonly told?: readonly SeenResult[];
   /** Of a heartbeat: the rows of its last ended incidents, the newest first. */

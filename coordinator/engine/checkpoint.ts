@@ -2,10 +2,12 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { z } from 'zod';
 import { continents } from '../../shared/base/continents.ts';
 import { checkpointOf } from '../core/lifecycle.ts';
+import { observationBy } from '../core/observations.ts';
 import type {
   Checkpoint,
   Failure,
   MonitorState,
+  Observation,
   ObservingProbe,
   ProbeView,
 } from '../core/types.ts';
@@ -14,7 +16,7 @@ import type {
  * A partition's knowledge in one piece. It is written often, so rows are arrays and each probe is
  * named once.
  */
-const version = 3;
+const version = 4;
 
 const view = z.tuple([
   z.int(),
@@ -22,6 +24,11 @@ const view = z.tuple([
   z.boolean(),
   z.number().nullable(),
   z.number().nullable(),
+  z.custom<Failure>((value) => value !== undefined).nullable(),
+]);
+const observation = z.tuple([
+  z.int(),
+  z.number(),
   z.custom<Failure>((value) => value !== undefined).nullable(),
 ]);
 const row = z.tuple([
@@ -33,6 +40,7 @@ const row = z.tuple([
   z.number(),
   z.number().nullable(),
   z.array(view),
+  z.tuple([z.string(), z.array(observation)]).nullable(),
 ]);
 
 export type Packed = {
@@ -51,7 +59,7 @@ export function pack(monitors: Iterable<Packed>): Uint8Array {
     return observers.push(observer) - 1;
   };
   const rowOf = (key: number, changedAt: number, state: MonitorState): z.infer<typeof row> => {
-    const { views, clock, covered_until, decides_from, beat_at } = checkpointOf(state);
+    const { views, clock, covered_until, decides_from, beat_at, observed } = checkpointOf(state);
     const packedViews = views.map(
       ({ from, at, ok, ok_at, failing_since, failure }): z.infer<typeof view> => [
         indexOf(from),
@@ -71,6 +79,14 @@ export function pack(monitors: Iterable<Packed>): Uint8Array {
       decides_from,
       beat_at,
       packedViews,
+      observed && [
+        observed.incident,
+        observed.observations.map(({ ok, from, at, ...rest }) => [
+          indexOf(from),
+          at,
+          ok ? null : { ...rest, began_at: at },
+        ]),
+      ],
     ];
   };
   const rows = Array.from(monitors, ({ key, changedAt, state }) => rowOf(key, changedAt, state));
@@ -113,14 +129,38 @@ export function unpack(
     const from = observers[index];
     return from ? [{ from, at, ok, ok_at, failing_since, failure }] : [];
   };
+  const observationsOf = ([index, at, failure]: z.infer<typeof observation>): Observation[] => {
+    const from = observers[index];
+    return from ? [observationBy(from, at, failure)] : [];
+  };
   return new Map(
     read.data.rows.map(
-      ([key, configVersion, changedAt, clock, covered_until, decides_from, beat_at, views]) => [
+      ([
+        key,
+        configVersion,
+        changedAt,
+        clock,
+        covered_until,
+        decides_from,
+        beat_at,
+        views,
+        seen,
+      ]) => [
         key,
         {
           configVersion,
           changedAt,
-          checkpoint: { views: views.flatMap(viewOf), clock, covered_until, decides_from, beat_at },
+          checkpoint: {
+            views: views.flatMap(viewOf),
+            clock,
+            covered_until,
+            decides_from,
+            beat_at,
+            observed: seen && {
+              incident: seen[0],
+              observations: seen[1].flatMap(observationsOf),
+            },
+          },
         },
       ],
     ),

@@ -61,8 +61,6 @@ export async function loadPartition(
 ): Promise<PartitionState> {
   const { partition } = lease;
   const now = clock.now();
-  const hours = await unsealed.read(partition);
-  const stored = createResults({ unsealed: only(hours), log });
   const [written, incidents, kept, closed, downs, gaps, pauses, marks, warned] = await Promise.all([
     readCheckpoint(sql, partition),
     openIncidents(sql, partition),
@@ -84,7 +82,13 @@ export async function loadPartition(
         place_id: observer.place ?? null,
       }),
     );
-  const since = written && existing ? written.takenAt - slackMs : now - withoutCheckpointMs;
+  const known = written && existing ? written : null;
+  const hours = await unsealed.read(partition, known?.journal ?? 0);
+  const stored = createResults({ unsealed: only(hours), log });
+  const since = Math.min(
+    known ? known.takenAt - slackMs : now - withoutCheckpointMs,
+    ...(known ? hours.held.map(({ arena }) => arena.hour) : []),
+  );
   const state: PartitionState = {
     lease,
     monitors: createMonitors(),
@@ -95,32 +99,22 @@ export async function loadPartition(
     unpublished: new Set(),
     firstChecks: noPendingFirstChecks(),
     hours,
+    earlier: known?.journal ? { partition, last: 0, to: known.journal } : undefined,
     sealing: undefined,
   };
   const network = roster();
   for await (const page of monitorsOfPartition(sql, partition)) {
-    const times = page.flatMap(({ key, ...row }) => {
-      const incident = incidents.get(row.id);
-      const within = incident && observedIn(incident, watchedOf({ key, ...row }), network);
-      if (!within) return [];
-      const to = Math.min(within.to, now + earlyMs) + 1;
-      const from = Math.max(within.from, to - maxChecks * row.interval_s * 1_000);
-      return [{ key, partition, from, to }];
-    });
-    const [results, inTime] = await Promise.all([
-      stored.within(
-        sql,
-        page.map(({ key }) => ({ key, partition, from: since, to: now + earlyMs + 1 })),
-      ),
-      stored.within(sql, times),
-    ]);
-    const inWindows = new Map(times.map(({ key }, nth) => [key, inTime[nth] ?? []]));
+    const results = await stored.within(
+      sql,
+      page.map(({ key }) => ({ key, partition, from: since, to: now + earlyMs + 1 })),
+    );
     for (const [nth, row] of page.entries()) {
       const before = existing?.get(row.key);
       // Views of an earlier config say nothing about this one, but the covered time
       // stays.
       const same = before?.configVersion === row.config_version ? before : undefined;
-      const checkpoint = same?.checkpoint ?? (before ? { ...before.checkpoint, views: [] } : null);
+      const checkpoint =
+        same?.checkpoint ?? (before ? { ...before.checkpoint, views: [], observed: null } : null);
       const changedAt = same?.changedAt ?? (before ? now : 0);
       const seen = (check: Check): SeenResult[] => {
         const probe = directory.byKey(check.probe);
@@ -133,6 +127,8 @@ export async function loadPartition(
       };
       const incident = incidents.get(row.id) ?? null;
       const watched = watchedOf(row);
+      const within = incident && observedIn(incident, watched, network);
+      const checks = results[nth] ?? [];
       // The ledger, which the engine wrote, says whether it is paused. The row may be newer; a line
       // of the outbox will follow.
       const pause = pauses.get(row.id);
@@ -143,11 +139,14 @@ export async function loadPartition(
           paused_at: pause?.ended_at === null ? pause.began_at : null,
         },
         checkpoint,
-        results: newestByProbe(results[nth] ?? []).flatMap(seen),
+        results: newestByProbe(checks).flatMap(seen),
         told: incident
           ? [
               ...keptOf(incident, row, kept.get(incident.id) ?? []),
-              ...(inWindows.get(row.key) ?? []).slice(-maxChecks).flatMap(seen),
+              ...checks
+                .filter(({ at }) => within && at >= within.from && at <= within.to)
+                .slice(-maxChecks)
+                .flatMap(seen),
             ]
           : [],
         resumed_at: pause?.ended_at ?? null,
@@ -166,7 +165,7 @@ export async function loadPartition(
   return state;
 }
 
-/** What nobody has registered yet: it is complete, and read once. */
+/** What was read is asked as it is. */
 function only(hours: Hours): UnsealedHours {
   return {
     refresh: async () => undefined,

@@ -142,7 +142,7 @@ export function createPartition(
       const state = await loading(() => loadPartition(lease, deps));
       await drainOutbox(state, deps);
       loaded.set(partition, state);
-      unsealed.own(partition, state.hours);
+      if (!state.earlier) unsealed.own(partition, state.hours);
       return state;
     },
     close: async (state) => unload(state, deps),

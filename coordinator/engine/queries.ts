@@ -12,19 +12,21 @@ import type { Queryable, Statement } from '../database/connect.ts';
 import { enqueue } from '../database/outbox.ts';
 import { inPages } from '../gate/cursors.ts';
 import { parentsToAsk } from '../monitors/dependency-queries.ts';
+import { newestBatch } from '../results/journal.ts';
 import type { FreeLease, Others } from './division.ts';
 
 /** What the owner of a partition knew at `takenAt`, packed by it. */
 export type StoredCheckpoint = { readonly takenAt: number; readonly state: Uint8Array };
 
+/** With how much of the journal it knew. */
 export async function readCheckpoint(
   sql: Queryable,
   partition: number,
-): Promise<StoredCheckpoint | undefined> {
+): Promise<(StoredCheckpoint & { readonly journal: number }) | undefined> {
   const [row] = await sql<
-    { taken_at: number; state: Uint8Array }[]
-  >`select taken_at, state from checkpoints where partition = ${partition}`;
-  return row && { takenAt: row.taken_at, state: row.state };
+    { taken_at: number; state: Uint8Array; journal_id: number }[]
+  >`select taken_at, state, journal_id from checkpoints where partition = ${partition}`;
+  return row && { takenAt: row.taken_at, state: row.state, journal: row.journal_id };
 }
 
 export function writeCheckpoint(
@@ -32,9 +34,11 @@ export function writeCheckpoint(
   partition: number,
   checkpoint: StoredCheckpoint,
 ): Statement {
-  return sql`insert into checkpoints (partition, taken_at, state)
-    values (${partition}, ${new Date(checkpoint.takenAt)}, ${checkpoint.state})
-    on conflict (partition) do update set taken_at = excluded.taken_at, state = excluded.state`;
+  return sql`insert into checkpoints (partition, taken_at, state, journal_id)
+    values (${partition}, ${new Date(checkpoint.takenAt)}, ${checkpoint.state},
+      ${newestBatch(sql, partition)})
+    on conflict (partition) do update set taken_at = excluded.taken_at, state = excluded.state,
+      journal_id = excluded.journal_id`;
 }
 
 type Alive = { readonly owner: string; readonly version: string; readonly hasBus: boolean };

@@ -20,12 +20,16 @@ const settledMs = 120_000;
 /** How many monitors' chunks are written in one turn: in between the partition decides. */
 const monitorsAtOnce = 1_000;
 
-type SealedState = Pick<PartitionState, 'lease' | 'hours' | 'sealing'>;
+type SealedState = Pick<PartitionState, 'lease' | 'hours' | 'earlier' | 'sealing'>;
 
-type Dependencies = Pick<PartitionDependencies, 'sql' | 'clock' | 'log' | 'writer' | 'oldestKept'>;
+type Dependencies = Pick<
+  PartitionDependencies,
+  'sql' | 'clock' | 'log' | 'writer' | 'oldestKept' | 'unsealed'
+>;
 
 /**
- * The owner of a partition moves the hours that are over from the journal into chunks, in rounds:
+ * The owner of a partition moves the hours that are over from the journal into chunks, in rounds,
+ * once it has read what came before its checkpoint: that is not needed to decide.
  *
  *   1 batches   of the oldest such hour, a thousand monitors in each turn
  *   2 mark    once no hour of the round is left: all that arrived before a time is in chunks
@@ -44,6 +48,11 @@ export async function sealTurn(
   const { hours, lease } = state;
   const endedBefore = deps.clock.now() - settledMs;
   try {
+    if (state.earlier) {
+      state.earlier = await deps.unsealed.readEarlier(hours, state.earlier);
+      if (!state.earlier) deps.unsealed.own(lease.partition, hours);
+      return { is: 'sealed', isMore: true };
+    }
     if (!state.sealing && !hasDue(hours)) beginRound(hours, endedBefore);
     state.sealing ??= beginSealing(hours);
     if (state.sealing) {

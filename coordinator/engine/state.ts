@@ -1,5 +1,6 @@
 import type { AwaitedRecheck } from '../core/rechecks.ts';
 import type { Hours, Sealing } from '../results/hours.ts';
+import type { Earlier } from '../results/unsealed-hours.ts';
 import type { Monitors } from './monitor-memory.ts';
 import type { Lease } from './queries.ts';
 
@@ -30,6 +31,8 @@ export type PartitionState = {
   readonly firstChecks: PendingFirstChecks;
   /** What is committed and in no chunk yet. */
   readonly hours: Hours;
+  /** What of it is not read yet; undefined: it is complete. */
+  earlier: Earlier | undefined;
   /** The hour whose chunks are being written. */
   sealing: Sealing | undefined;
 };

@@ -69,10 +69,11 @@ export function batchesAtOnce(partitions: number): number {
   return Math.max(50, Math.floor(2_000 / partitions));
 }
 
-/** What is behind these positions, in order; of a partition `batchesAtOnce` at most. */
+/** What is behind these positions, in order; of a partition `most` at most. */
 export async function readBehind(
   sql: Queryable,
   positions: readonly Position[],
+  most = batchesAtOnce(positions.length),
 ): Promise<BehindRow[]> {
   const rows = await sql<
     {
@@ -91,13 +92,18 @@ export async function readBehind(
     left join lateral (
       select id, hour, probe_key, data from journal
       where partition = t.partition and id > t.last and hour >= s.until
-      order by id limit ${batchesAtOnce(positions.length)}) j on true
+      order by id limit ${most}) j on true
     order by s.partition, j.id`;
   return rows.map(({ partition, until, id, hour, probe_key, data }) => ({
     partition,
     until,
     batch: id === null ? null : { id, arrival: hour, probe: probe_key, data },
   }));
+}
+
+/** The id of the batch that was committed last, as a part of a statement. */
+export function newestBatch(sql: Queryable, partition: number) {
+  return sql`(select coalesce(max(id), 0) from journal where partition = ${partition})`;
 }
 
 /** All that arrived in this partition before is in chunks. */

@@ -20,18 +20,29 @@ import type { UnsealedHours } from './reading.ts';
  * What was read for others is forgotten when nobody asks for a while.
  */
 export type OwnedUnsealedHours = UnsealedHours & {
-  /** Reads a partition that we own from now on: nobody else adds to it. */
-  readonly read: (partition: number) => Promise<Hours>;
+  /** Reads what came after a batch of a partition that we own from now on: nobody else adds to it. */
+  readonly read: (partition: number, after?: number) => Promise<Hours>;
+  /** Reads some of what came before; undefined: that was all. */
+  readonly readEarlier: (
+    hours: Hours,
+    earlier: Earlier,
+    most?: number,
+  ) => Promise<Earlier | undefined>;
   /** What we read is complete from now on, because we add what we commit. */
   readonly own: (partition: number, hours: Hours) => void;
   /** We own it no longer. */
   readonly leave: (partition: number, hours: Hours) => void;
 };
 
+/** Batches of a partition after one up to another, which are not read yet. */
+export type Earlier = { readonly partition: number; readonly last: number; readonly to: number };
+
 type Read = { readonly hours: Hours; last: number; usedAt: number; readonly isOwn: boolean };
 
 /** What nobody asked for is forgotten after this. */
 const keptMs = 600_000;
+/** Taking more in at once would keep the partition from deciding. */
+const earlierAtOnce = 200;
 
 export function createUnsealedHours({
   sql,
@@ -78,10 +89,19 @@ export function createUnsealedHours({
     checksOf: (partition, monitor, from, to) =>
       checksIn(known.get(partition)?.hours ?? nothing, monitor, from, to),
     newestOf: (partition, monitor) => newestIn(known.get(partition)?.hours ?? nothing, monitor),
-    read: async (partition) => {
-      const read = newRead();
+    read: async (partition, after = 0) => {
+      const read = { ...newRead(), last: after };
       await readAll(sql, new Map([[partition, read]]), log);
       return read.hours;
+    },
+    readEarlier: async (hours, { partition, last, to }, most = earlierAtOnce) => {
+      const rows = await readBehind(sql, [{ partition, last }], most);
+      const batches = rows.flatMap(({ batch }) => (batch && batch.id <= to ? [batch] : []));
+      for (const batch of batches) addJournalBatch(hours, batch, log);
+      const newest = batches.at(-1);
+      return newest === undefined || batches.length < most
+        ? undefined
+        : { partition, last: newest.id, to };
     },
     own: (partition, hours) => {
       known.set(partition, { ...newRead(), hours, isOwn: true });

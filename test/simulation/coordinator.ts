@@ -238,7 +238,7 @@ export const createCoordinator = (dependencies: CoordinatorDependencies): Coordi
       checkpoint,
       results: since,
       resumed_at: pause?.ended_at ?? null,
-      told: within ? database.told(monitor, within) : [],
+      told: since.filter(({ at }) => within && at >= within.from && at <= within.to),
       incident,
       last_down: database.lastDown(monitor),
       gaps: database.gaps(monitor),

@@ -133,11 +133,6 @@ export type Database = {
   readonly openIncident: (monitor: number) => Incident | null;
   /** The confirmed outage that ended last. */
   readonly lastDown: (monitor: number) => Outage | null;
-  /** Stored results that started in this time, of any order. */
-  readonly told: (
-    monitor: number,
-    within: { readonly from: number; readonly to: number },
-  ) => readonly SeenResult[];
   readonly checkpoint: (monitor: number) => {
     readonly checkpoint: Checkpoint | null;
     readonly since: readonly SeenResult[];
@@ -159,7 +154,6 @@ export const createDatabase = (
   const checkpoints = watched.map((): Since => ({ checkpoint: null, since: [] }));
   const open = new Map<number, Incident>();
   const ended = new Map<number, Outage>();
-  const stored = watched.map((): SeenResult[] => []);
 
   const applyAlert = (monitor: number, effect: Extract<Effect, { is: 'alert' }>) => {
     const before = database.alerts.get(effect.incident);
@@ -219,7 +213,6 @@ export const createDatabase = (
       for (const { seen, made } of unit.results) {
         made.counted += 1;
         checkpoints[made.monitor]?.since.push(seen);
-        stored[made.monitor]?.push(seen);
       }
       for (const { monitor, effect } of unit.effects) apply(monitor, effect);
       database.outboxDone = Math.max(database.outboxDone, unit.outboxDone);
@@ -247,8 +240,6 @@ export const createDatabase = (
       })),
     openIncident: (monitor) => open.get(monitor) ?? null,
     lastDown: (monitor) => ended.get(monitor) ?? null,
-    told: (monitor, { from, to }) =>
-      (stored[monitor] ?? []).slice(-2_000).filter(({ at }) => at >= from && at <= to),
     checkpoint: (monitor) => checkpoints[monitor] ?? { checkpoint: null, since: [] },
     keep: (monitor, checkpoint) => {
       checkpoints[monitor] = { checkpoint, since: [] };

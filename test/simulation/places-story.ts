@@ -241,7 +241,6 @@ export const placesFault = (story: PlacesStory): string | undefined => {
       results: [],
       resumed_at: null,
       incident: state.incident,
-      told: decided.slice(-200),
       last_down: state.last_down,
       gaps: state.gaps,
     });

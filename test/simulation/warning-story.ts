@@ -225,7 +225,7 @@ const made = (story: WarningStory): { warned: Warned[]; faults: string[] } => {
       const { views, clock, covered_until, decides_from, beat_at } = state;
       state = restore({
         watched,
-        checkpoint: { views, clock, covered_until, decides_from, beat_at },
+        checkpoint: { views, clock, covered_until, decides_from, beat_at, observed: null },
         results: [],
         resumed_at: null,
         incident: state.incident,

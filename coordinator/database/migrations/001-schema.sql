@@ -1071,6 +1071,8 @@ create table checkpoints (
   partition smallint not null,
   taken_at timestamptz not null,
   state bytea not null,
+  -- The newest batch of the journal that it knows.
+  journal_id bigint not null,
   primary key (partition)
 );
 

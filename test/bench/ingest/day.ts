@@ -56,7 +56,12 @@ export const storeDay = async (
     await makeJournalHours(transaction, begin, begin + day + 3 * hourMs);
   });
   const unsealed = createUnsealedHours({ sql, log });
-  const state = { lease, hours: await unsealed.read(partition), sealing: undefined };
+  const state = {
+    lease,
+    hours: await unsealed.read(partition),
+    earlier: undefined,
+    sealing: undefined,
+  };
   const commit = (unit: Unit) => commitUnits({ sql, slot }, owner, [unit]);
   const deps = {
     sql,
@@ -64,6 +69,7 @@ export const storeDay = async (
     clock: { now: () => now },
     writer: { commit, prepare: async () => undefined, close: async () => undefined },
     oldestKept: () => 0,
+    unsealed,
   };
   try {
     const generation = newId();

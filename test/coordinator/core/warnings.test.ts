@@ -172,7 +172,7 @@ describe('rule 44: a warning', () => {
     const { watched, views, clock, covered_until, decides_from, beat_at, gaps } = life.state();
     const restored = restore({
       watched,
-      checkpoint: { views, clock, covered_until, decides_from, beat_at },
+      checkpoint: { views, clock, covered_until, decides_from, beat_at, observed: null },
       results: [],
       resumed_at: null,
       incident: null,

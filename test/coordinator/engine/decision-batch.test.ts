@@ -184,6 +184,7 @@ const emptyPartition = (): PartitionState => ({
   unpublished: new Set(),
   firstChecks: noPendingFirstChecks(),
   hours: createHours(),
+  earlier: undefined,
   sealing: undefined,
 });
 

@@ -56,7 +56,7 @@ const view = fc.record({
 });
 const broken = story(['Europe', 'Asia']);
 broken.fail('Europe', 10);
-const { incident } = broken.state();
+const { incident, observations } = broken.state();
 const gap = fc.record({ from: time, to: fc.option(time), interval_ms: fc.constant(60_000) });
 const state: fc.Arbitrary<MonitorState> = fc
   .record({
@@ -70,7 +70,11 @@ const state: fc.Arbitrary<MonitorState> = fc
     last_down: fc.option(fc.record({ from: time, to: time })),
     incident: fc.constantFrom(null, incident),
   })
-  .map(({ watched: of, ...more }) => ({ ...createState(of), ...more }));
+  .map(({ watched: of, ...more }) => ({
+    ...createState(of),
+    ...more,
+    observations: more.incident === null ? [] : observations,
+  }));
 
 describe('the monitors of a partition', () => {
   test('are returned as they were stored, healthy or not, however many come and go', () => {

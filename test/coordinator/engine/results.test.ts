@@ -125,6 +125,7 @@ describe('a set of batches', () => {
             unpublished: new Set(),
             firstChecks: noPendingFirstChecks(),
             hours: createHours(),
+            earlier: undefined,
             sealing: undefined,
           };
           const expected = new Map<string, MonitorState>();

@@ -1,11 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { pack } from '../../../coordinator/engine/checkpoint.ts';
 import { commitUnits, emptyUnit } from '../../../coordinator/engine/commit.ts';
+import { loadPartition } from '../../../coordinator/engine/load.ts';
 import { takeLeases } from '../../../coordinator/engine/queries.ts';
 import { sealTurn } from '../../../coordinator/engine/seal-turn.ts';
 import type { PartitionState } from '../../../coordinator/engine/state.ts';
+import { createDirectory } from '../../../coordinator/probes/directory.ts';
 import { type Check, unionOf } from '../../../coordinator/results/check.ts';
 import { chunksOf, hourMs, hourOf } from '../../../coordinator/results/chunk.ts';
-import { addBatch } from '../../../coordinator/results/hours.ts';
+import { addBatch, checksIn, type Hours } from '../../../coordinator/results/hours.ts';
 import {
   batchesAtOnce,
   dropJournalHours,
@@ -16,7 +19,7 @@ import {
 import { packBatch } from '../../../coordinator/results/packed-batch.ts';
 import { createResults } from '../../../coordinator/results/reading.ts';
 import { makeResultDays } from '../../../coordinator/results/retention.ts';
-import { createUnsealedHours } from '../../../coordinator/results/unsealed-hours.ts';
+import { createUnsealedHours, type Earlier } from '../../../coordinator/results/unsealed-hours.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { createLog } from '../../../shared/base/log.ts';
 import { batchText, passText, readBatch, wholeText } from '../../../shared/bus/batch.ts';
@@ -24,6 +27,7 @@ import type { Result } from '../../../shared/checks/result.ts';
 import { createTestOrganisation } from '../../support/people.ts';
 import fc from '../../support/random.ts';
 import { ownDatabase } from '../../support/services.ts';
+import { rosterOf } from '../core/story.ts';
 
 const noon = Date.UTC(2026, 10, 20, 12);
 const day = 24 * hourMs;
@@ -99,16 +103,22 @@ const batchOf = (arrival: number, probe: number, sent: readonly Sent[]): Journal
   };
 };
 
-type State = Pick<PartitionState, 'lease' | 'hours' | 'sealing'>;
+const unsealed = createUnsealedHours({ sql, log });
 
-/** A coordinator that has just taken the partition over. */
-const takeOver = async (): Promise<State> => {
+type State = Pick<PartitionState, 'lease' | 'hours' | 'earlier' | 'sealing'>;
+
+/** A coordinator that has just taken the partition over; its checkpoint knew so many batches. */
+const takeOver = async (known = 0): Promise<State> => {
   await sql`update leases set expires_at = 'epoch' where partition = ${partition}`;
   await sql`update leases set expires_at = 'infinity' where partition <> ${partition}`;
   const [lease] = await takeLeases(sql, owner, [partition], 60_000);
   if (!lease) throw new Error('no lease');
-  const hours = await createUnsealedHours({ sql, log }).read(partition);
-  return { lease, hours, sealing: undefined };
+  const [newest] = await sql<{ id: number }[]>`
+    select id from journal where partition = ${partition} order by id offset ${Math.max(0, known - 1)} limit 1`;
+  const to = known === 0 ? 0 : (newest?.id ?? 0);
+  const hours = await unsealed.read(partition, to);
+  const earlier = to === 0 ? undefined : { partition, last: 0, to };
+  return { lease, hours, earlier, sealing: undefined };
 };
 
 const commit = async (state: State, rows: readonly JournalRow[]): Promise<void> => {
@@ -127,6 +137,10 @@ const deps = {
     close: async () => undefined,
   },
   oldestKept: () => noon - 2 * day,
+  unsealed: {
+    ...unsealed,
+    readEarlier: (hours: Hours, earlier: Earlier) => unsealed.readEarlier(hours, earlier, 3),
+  },
 };
 
 const sealAll = async (state: State): Promise<void> => {
@@ -176,9 +190,40 @@ const step = fc.oneof(
   fc.record({ is: fc.constant('again' as const) }),
   fc.record({ is: fc.constant('wait' as const), ms: fc.integer({ min: 1, max: 2 * hourMs }) }),
   fc.record({ is: fc.constant('seal' as const), turns: fc.integer({ min: 1, max: 9 }) }),
-  fc.record({ is: fc.constant('take over' as const) }),
+  fc.record({ is: fc.constant('take over' as const), known: fc.nat({ max: 12 }) }),
   fc.record({ is: fc.constant('drop hours' as const) }),
 );
+
+describe('a partition that was taken over', () => {
+  test('decides once it has read what came after the checkpoint, and reads the rest as it seals', async () => {
+    await empty();
+    await sql`update monitors set created_at = ${new Date(noon - day)}`;
+    const state = await takeOver();
+    const [monitor] = monitors;
+    if (!monitor) throw new Error('no monitor');
+    const at = [noon - 3_000, noon - 2_000, noon - 1_000, noon];
+    const rows = at.map((each) =>
+      batchOf(each, 0, [{ monitor: 0, probe: 0, check: checkOf(0, each) }]),
+    );
+    await commit(state, rows.slice(0, 3));
+    const checkpoint = { takenAt: noon - 500, state: pack([]) };
+    await commitUnits({ sql, slot }, owner, [{ ...emptyUnit(state.lease), checkpoint }]);
+    await commit(state, rows.slice(3));
+
+    const directory = await createDirectory({ sql, log });
+    const roster = () => rosterOf(['Europe', 'Asia']);
+    const loading = { sql, directory, roster, unsealed, clock, log };
+    const loaded = await loadPartition(state.lease, loading);
+    const startsOf = () =>
+      checksIn(loaded.hours, monitor.key, 0, noon + day).map((check) => check.at);
+    expect(startsOf()).toEqual([noon]);
+    expect(loaded.monitors.stateOf(monitor.id)?.clock).toBe(noon);
+    expect(await sealTurn(loaded, deps)).toEqual({ is: 'sealed', isMore: true });
+    await sealAll(loaded);
+    expect(startsOf()).toEqual(at);
+    expect(loaded.earlier).toBeUndefined();
+  });
+});
 
 describe('sealing', () => {
   test('stores each check once, whatever arrives late or twice, and wherever an owner dies', async () => {
@@ -211,7 +256,7 @@ describe('sealing', () => {
             await makeHours();
           } else if (each.is === 'seal')
             for (let turn = 0; turn < each.turns; turn += 1) await sealTurn(state, deps, 2);
-          else if (each.is === 'take over') state = await takeOver();
+          else if (each.is === 'take over') state = await takeOver(each.known);
           else {
             await sql`update sealed_hours set until = ${new Date(state.hours.until)}`;
             await sql.begin((transaction) => dropJournalHours(transaction));
@@ -226,7 +271,7 @@ describe('sealing', () => {
         now += 4 * hourMs;
         await makeHours();
         await sealAll(state);
-        await sealAll(await takeOver());
+        await sealAll(await takeOver(2));
         expect(
           await sql`select 1 from journal j join sealed_hours s using (partition) where j.hour >= s.until`,
         ).toEqual([]);
@@ -376,7 +421,7 @@ describe('sealing', () => {
       batchOf(noon, 0, [{ monitor: n % 5, probe: 0, check: checkOf(0, noon + n) }]),
     );
     await commitUnits({ sql, slot }, owner, [{ ...emptyUnit(lease), journal }]);
-    const { held } = await createUnsealedHours({ sql, log }).read(partition);
+    const { held } = await unsealed.read(partition);
     expect(held.reduce((sum, { arena }) => sum + arena.count, 0)).toBe(count);
     expect((await readAll()).flat().map(({ at }) => at - noon)).toEqual(
       monitors.flatMap((_, nth) =>
