@@ -61,6 +61,17 @@ describeInBrowser('a sign-in provider', (browser) => {
     expect([ahead.status, ahead.headers.get('set-cookie')]).toEqual([503, null]);
   });
 
+  test('is offered to a member whom it alone lets in', async () => {
+    const id = await ownProvider(web, web.house.organisation, provider.issuer, 'corp.example');
+    await web.sql`update sign_in_providers set only_way = true where organisation_id = ${id}`;
+    const tab = await openAs(browser(), web, '/', 'member');
+    await tab.page.getByRole('link', { name: 'sign in with its provider' }).click();
+    const button = tab.page.getByRole('link', { name: /^Sign in to / });
+    expect(await button.getAttribute('href')).toBe(`/sign-in/provider/${id}`);
+    await tab.close();
+    await web.sql`delete from sign_in_providers where organisation_id = ${id}`;
+  });
+
   test('provisions people by a token that its page makes, until the page turns it off', async () => {
     await ownProvider(web, web.house.organisation, provider.issuer, 'corp.example');
     const tab = await openAs(browser(), web, '/organisation/sign-in');
@@ -68,7 +79,7 @@ describeInBrowser('a sign-in provider', (browser) => {
     await page.getByRole('link', { name: /Provisioning/ }).click();
     const address = await page.locator('.copyable code, code').first().innerText();
     expect(address).toBe(`${web.url}/scim/v2`);
-    await press(tab, 'Make token');
+    await press(tab, 'Create token');
     await page.getByRole('heading', { name: 'Copy the token now' }).waitFor();
     const token = await page.locator('code').first().innerText();
     const post = async (path: string, body: object) => {
