@@ -42,7 +42,7 @@ import {
 } from './queries.ts';
 import { refusing } from './refusing.ts';
 import { linkPerson } from './scim/provisioning.ts';
-import { awaitsProvider } from './scim/queries.ts';
+import { awaitsProvider, isRemoved } from './scim/queries.ts';
 
 const mostSignIns = 60;
 
@@ -175,9 +175,10 @@ export const finishProviderSignIn = handle(contract.finishProviderSignIn)({
         ...(entry.is === 'known' ? {} : { account: entry.is === 'new' ? 'created' : 'connected' }),
       },
     });
+    const isOut = provider.isProvisioned && (await isRemoved(sql, provider, user));
     const isOpen = provider.isOwn
       ? role.after !== undefined
-      : (await membershipsOf(sql, user)).length > 0;
+      : !isOut && (await membershipsOf(sql, user)).length > 0;
     if (!isOpen) return { session: null, refused: noRole(provider).message };
     const by = { identity, session: vouched.session };
     return { session: await beginSession(context, user, by), refused: null };

@@ -240,6 +240,18 @@ export async function writeLeaver(
       set person_id = excluded.person_id, external_id = excluded.external_id`;
 }
 
+/** Whether a provider removed whoever has an account, and did not let them in again. */
+export async function isRemoved(
+  sql: Queryable,
+  { id }: Pick<Scope, 'id'>,
+  user: string,
+): Promise<boolean> {
+  const { count } = await sql`select from scim_leavers l
+    where l.provider_id = ${id} and l.user_id = ${user} and not exists (select from scim_users s
+      where s.provider_id = ${id} and s.user_id = ${user} and s.said ->> 'active' is distinct from 'false')`;
+  return count > 0;
+}
+
 export type Stands = Standing & {
   readonly id: string;
   readonly user: string | undefined;

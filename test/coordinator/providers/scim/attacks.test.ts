@@ -1,5 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { setSignInProvider } from '../../../../coordinator/providers/contract.ts';
+import {
+  beginProviderSignIn,
+  finishProviderSignIn,
+  setSignInProvider,
+} from '../../../../coordinator/providers/contract.ts';
 import { endScimToken, setScimToken } from '../../../../coordinator/providers/scim/contract.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
 import { codeOfRefusal, gateBench, signUpPolicyOf } from '../../../support/gate.ts';
@@ -12,7 +16,7 @@ import {
   type ScimFace,
   type ScimHouse,
 } from '../../../support/scim.ts';
-import { client, openProviderPlace } from '../../../support/sign-in-providers.ts';
+import { askedOf, client, openProviderPlace } from '../../../support/sign-in-providers.ts';
 
 /** Whom a provider may let in and put out, and whom not. */
 
@@ -425,6 +429,39 @@ describe('the installation’s provider', () => {
     const { token } = await house();
     expect((await face.ask(token, 'GET', `/Users/${idOf(made)}`)).status).toBe(404);
   });
+});
+
+test('whom the installation’s provider turned off comes in nowhere, until it lets them in again', async () => {
+  const other = await house();
+  for (const [how, group] of [
+    ['active', 'people'],
+    ['DELETE', 'bosses'],
+  ] as const) {
+    const [email, sub] = [`${newId()}@anywhere.example`, newId()];
+    const signIn = async (): Promise<boolean> => {
+      provider.claims = { sub, email, email_verified: true };
+      provider.info = { sub };
+      const key = { provider: 'installation' };
+      const { address, secret } = await door.visit(beginProviderSignIn, key);
+      const { state, ...asked } = askedOf(address);
+      const code = provider.grant({ ...asked, state });
+      const answer = String(new URLSearchParams({ code, state }));
+      return (await door.visit(finishProviderSignIn, { ...key, secret, answer })).session !== null;
+    };
+    const id = idOf(await post(installationToken, email, { externalId: sub }));
+    await into(installationToken, group, [id]);
+    const [row] = await bench.sql<{ id: string }[]>`select id from users where email = ${email}`;
+    await bench.sql`insert into memberships (organisation_id, user_id, role)
+      values (${other.house.organisation}, ${row?.id ?? ''}, 'viewer')`;
+    expect(await signIn()).toBe(true);
+    if (how === 'active') await off(installationToken, id);
+    else await face.ask(installationToken, 'DELETE', `/Users/${id}`);
+    expect(await signIn(), how).toBe(false);
+    const on = patchOf({ op: 'replace', value: { active: true } });
+    if (how === 'active') await face.ask(installationToken, 'PATCH', `/Users/${id}`, on);
+    else await post(installationToken, email, { externalId: sub });
+    expect(await signIn(), how).toBe(true);
+  }
 });
 
 describe('many at once, and too much', () => {
