@@ -381,25 +381,6 @@ export function chips(label: string, all: readonly Chip[]): Html {
   `;
 }
 
-type FilterEnd = { readonly words: string; readonly href: string };
-
-/** What narrows the list below, each with its end; `clear` ends all of them. */
-export function filterEnds(active: readonly FilterEnd[], clear: string): Html {
-  return html`
-    <p class="actions">
-      ${active.map(
-        ({ words, href }) =>
-          html`
-            <a class="button" href="${safeUrl(href)}" aria-label="Remove filter ${words}">
-              ${words}${icon('close')}
-            </a>
-          `,
-      )}
-      <a class="button button-quiet" href="${safeUrl(clear)}">Clear filter</a>
-    </p>
-  `;
-}
-
 /** A figure with its name, in a list of class `figures`. */
 export function figure(name: Part, value: Part): Html {
   return html`

@@ -220,7 +220,7 @@ export function documentOf(shown: ShownPage, frame: Frame): Html {
     <html
       lang="en"${frame.request.theme !== undefined && html` data-theme="${frame.request.theme}"`}
     >
-      ${head(shown, frame)}
+      ${head(shown, frame.assets, caller ? frame.assets.style : frame.assets.publicStyle)}
       ${body}
     </html>
   `;
@@ -502,7 +502,12 @@ function bareLinks(frame: Frame): Html {
   `;
 }
 
-function head({ title, frame, passkeys, charts, drags, push }: ShownPage, { assets }: Frame): Html {
+/** `style`: pages that need no sign-in have one of their own. */
+function head(
+  { title, passkeys, charts, drags, push }: ShownPage,
+  assets: Assets,
+  style: string,
+): Html {
   return html`
   <head>
     <meta charset="utf-8">
@@ -511,7 +516,7 @@ function head({ title, frame, passkeys, charts, drags, push }: ShownPage, { asse
     <meta name="color-scheme" content="light dark">
     <link rel="icon" href="/favicon.svg" type="image/svg+xml">
     <link rel="preload" href="${safeUrl(assets.font)}" as="font" type="font/woff2" crossorigin>
-    <link rel="stylesheet" href="${safeUrl(frame === 'bare' ? assets.publicStyle : assets.style)}">
+    <link rel="stylesheet" href="${safeUrl(style)}">
     <script src="${safeUrl(assets.script)}" defer></script>
     ${passkeys && html`<script src="${safeUrl(assets.passkeys)}" defer></script>`}
     ${charts && html`<script src="${safeUrl(assets.chart)}" defer></script>`}

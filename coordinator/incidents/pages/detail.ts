@@ -314,7 +314,7 @@ function postMortemOf({ incident, request, state }: Open): Html | null {
     <section class="card" id="post-mortem">
       <h2>Post-mortem</h2>
       ${mark}
-      <details class="post-mortem"${isEdited && html` open`}>
+      <details class="as-table"${isEdited && html` open`}>
         <summary>${written === null ? 'Write a post-mortem' : 'Edit'}</summary>
         <form class="form" method="post" action="/incidents/${id}/post-mortem#post-mortem">
           ${textArea({

@@ -6,7 +6,6 @@ import { listInWords } from '../../../shared/base/text.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import {
   chips,
-  filterEnds,
   heading,
   linkButton,
   moreLink,
@@ -15,9 +14,9 @@ import {
   shortName,
   stateMark,
 } from '../../web/elements.ts';
+import { fieldEnds, filterFields } from '../../web/filter.ts';
 import { filterSelects, hiddenField } from '../../web/forms.ts';
 import { type Html, html, icon, type Part, query, safeUrl } from '../../web/html.ts';
-import { menu } from '../../web/menu.ts';
 import { forMembers, type MembersRequest, show } from '../../web/page.ts';
 import { acts, number, stacked, stepTable } from '../../web/tables.ts';
 import { listFoldedIncidents, listIncidentChoices } from '../contract.ts';
@@ -67,7 +66,7 @@ export const incidents = forMembers.get('/incidents', async (request) => {
     states.find(([each]) => each === asked.state)?.[0] ?? (open.items.length > 0 ? 'open' : 'all');
   const [{ items, next_cursor }, filters, causes] = await Promise.all([
     listed(request, state, open, filter),
-    filterMenu(request, { state, days }),
+    filterOfList(request, { state, days }),
     causesShown(request),
   ]);
   const address = (changed: Readonly<Record<string, string | undefined>>) =>
@@ -199,7 +198,7 @@ async function causesShown({ ask, query: { cause = '', cursor } }: MembersReques
 }
 
 /** Monitor, cause and who has it, as a form that works without scripts, and what is chosen of it. */
-async function filterMenu(
+async function filterOfList(
   { ask, query: asked }: MembersRequest,
   { state, days }: { readonly state: State; readonly days: string },
 ): Promise<Html | null> {
@@ -207,24 +206,12 @@ async function filterMenu(
   if (monitors.length === 0) return null;
   const select = filterSelects(asked);
   const { monitor = '', layer = '', owner = '', cause } = asked;
-  const chosen = { monitor, layer, owner };
   const words = {
     monitor: monitors.find(({ id }) => id === monitor)?.name ?? 'Monitor',
     layer: layerNames[layer] ?? layer,
     owner: owner === nobody ? 'Acknowledged by nobody' : `Acknowledged by ${owner}`,
   };
-  const ends = (['monitor', 'layer', 'owner'] as const).flatMap((name) =>
-    chosen[name] === ''
-      ? []
-      : [
-          {
-            words: words[name],
-            href: `/incidents${query({ state, days, cause, ...chosen, [name]: '' })}`,
-          },
-        ],
-  );
-  const form = html`
-    <form class="fields" action="/incidents">
+  const fields = html`
       ${hiddenField('state', state)}${hiddenField('days', days)}
       ${cause && hiddenField('cause', cause)}
       ${select(
@@ -243,12 +230,10 @@ async function filterMenu(
         [nobody, 'Nobody'],
         ...owners.map((name) => [name, name] as const),
       ])}
-      <button class="button button-main">Apply</button>
-    </form>
   `;
   return html`
-    ${menu({ id: 'filter-menu', words: 'Filter', body: form })}
-    ${ends.length > 0 && filterEnds(ends, `/incidents${query({ state, days })}`)}
+    ${filterFields('/incidents', fields)}
+    ${fieldEnds('/incidents', { monitor, layer, owner }, words, { state, days, cause })}
   `;
 }
 

@@ -4,6 +4,7 @@ import { checkOutcomes, getMonitorChecks } from '../../../shared/api/results.ts'
 import { capital } from '../../../shared/base/text.ts';
 import { evidenceRows } from '../../incidents/pages/evidence.ts';
 import { heading, linkButton, moreLink, msText, notice, stateMark } from '../../web/elements.ts';
+import { fieldEnds, filterFields } from '../../web/filter.ts';
 import { formOf } from '../../web/form-data.ts';
 import { freshForm, selectField, textField } from '../../web/forms.ts';
 import { type Html, html, query, safeUrl } from '../../web/html.ts';
@@ -34,14 +35,14 @@ export const checksPage = forMembers.get('/monitors/:monitor_id/checks', async (
   const filter = filterOf(request.query);
   const { cursor } = request.query;
   const isFiltered = Object.values(filter).some((each) => each !== '');
-  const [monitor, { items, next_cursor }, form] = await Promise.all([
+  const [monitor, { items, next_cursor }, { menu, ends }] = await Promise.all([
     ask(getMonitor, { monitor_id }),
     ask(getMonitorChecks, {
       monitor_id,
       ...inputFor(filter),
       ...(cursor === undefined ? {} : { cursor }),
     }),
-    filterForm(request, filter),
+    filterOfList(request, filter),
   ]);
   return show({
     title: `Checks: ${monitor.name}`,
@@ -57,8 +58,9 @@ export const checksPage = forMembers.get('/monitors/:monitor_id/checks', async (
             { href: '/', name: 'Monitors' },
             { href: `/monitors/${monitor_id}`, name: monitor.name },
           ],
+          actions: menu,
         })}
-        ${form}
+        ${ends}
         ${
           items.length === 0
             ? html`
@@ -110,11 +112,17 @@ function dayAfter(date: string): string {
   return new Date(Date.parse(date) + 86_400_000).toISOString().slice(0, 10);
 }
 
-async function filterForm({ ask, path }: MembersRequest, filter: Filter): Promise<Html> {
+async function filterOfList({ ask, path }: MembersRequest, filter: Filter) {
   const { continents, regions, places } = await ask(getMonitorChoices);
   const state = freshForm(formOf(filter));
-  return html`
-    <form class="card fields" action="/monitors/${path.monitor_id}/checks">
+  const address = `/monitors/${path.monitor_id}/checks`;
+  const words = {
+    outcome: filter.outcome === '' ? '' : outcomeWords[filter.outcome],
+    place: places.find(({ id }) => id === filter.place)?.name ?? filter.place,
+    from: `From ${filter.from}`,
+    to: `Until ${filter.to}`,
+  };
+  const fields = html`
       ${selectField({
         name: 'outcome',
         label: 'Outcome',
@@ -136,9 +144,8 @@ async function filterForm({ ask, path }: MembersRequest, filter: Filter): Promis
       })}
       ${textField({ name: 'from', label: 'From', type: 'date', state })}
       ${textField({ name: 'to', label: 'To', type: 'date', state })}
-      <div class="actions"><button class="button">Filter</button></div>
-    </form>
   `;
+  return { menu: filterFields(address, fields), ends: fieldEnds(address, filter, words) };
 }
 
 /** `9 of the last 50 checks of Checkout failed` */

@@ -8,17 +8,17 @@ import {
   chips,
   continentOrder,
   countText,
-  filterEnds,
   heading,
   linkButton,
   stateMark,
   stateOf,
   stateWords,
 } from '../../web/elements.ts';
+import { filterEnds, filterMenu } from '../../web/filter.ts';
 import { formOf } from '../../web/form-data.ts';
 import { attempt, freshForm, hiddenField, textField } from '../../web/forms.ts';
 import { type Html, html, icon, joined, type Part, query, safeUrl } from '../../web/html.ts';
-import { menu, menuLink, menuTitle } from '../../web/menu.ts';
+import { menuLink, menuTitle } from '../../web/menu.ts';
 import {
   forMembers,
   type MembersRequest,
@@ -89,7 +89,7 @@ export const dashboard: Page = {
         <div class="row filters">
           ${statusChips(shown, view)}
           ${search(view)}
-          ${filterMenu(offered.items, view)}
+          ${offeredFilters(offered.items, view)}
           ${activeFilters(offered.items, view)}
         </div>
         ${shown.items.length === 0 ? nothingFound : monitorTable(request, shown, view)}
@@ -370,7 +370,7 @@ function search(view: View): Html {
 const mostOffered = 12;
 
 /** What the list can be narrowed by; each leads to an address of its own. */
-function filterMenu(offered: Filters, view: View): Html {
+function offeredFilters(offered: Filters, view: View): Html {
   const part = (
     facet: Filters[number]['facet'],
     title: string,
@@ -396,10 +396,8 @@ function filterMenu(offered: Filters, view: View): Html {
       `
     );
   };
-  return menu({
-    id: 'filter-menu',
-    words: 'Filter',
-    body: html`
+  return filterMenu(
+    html`
       ${part('kind', 'Type', ({ value }) => ({
         words: kindWord(value),
         narrowed: { kind: isKind(value) && value !== view.kind ? value : null },
@@ -416,7 +414,7 @@ function filterMenu(offered: Filters, view: View): Html {
         return { words: value, narrowed: { tags }, current };
       })}
     `,
-  });
+  );
 }
 
 /** Every filter that narrows the list, each with its end. */

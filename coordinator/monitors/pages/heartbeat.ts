@@ -90,10 +90,7 @@ export function pingList(pings: readonly Ping[], times: Times): Html {
               ? html`<span class="softer">–</span>`
               : html`
                 <details>
-                  <summary>
-                    ${ping.body.slice(0, 60)}
-                    ${ping.body.length > 60 && '…'}
-                  </summary>
+                  <summary><span>${ping.body.slice(0, 60)}${ping.body.length > 60 && '…'}</span></summary>
                   <pre>${ping.body}</pre>
                 </details>
               `,

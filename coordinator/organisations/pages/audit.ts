@@ -4,6 +4,7 @@ import { isRecord } from '../../../shared/base/json.ts';
 import { csvLine } from '../../../shared/base/text.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import { heading, moreLink, nothing } from '../../web/elements.ts';
+import { fieldEnds, filterFields } from '../../web/filter.ts';
 import { formOf } from '../../web/form-data.ts';
 import { type FormState, freshForm, selectField, textField } from '../../web/forms.ts';
 import { type Html, html, icon, type Part, query, safeUrl } from '../../web/html.ts';
@@ -81,9 +82,9 @@ export const auditPage = forMembers.get('/audit', async (request) => {
   const filter = filterOf(request.query);
   const { cursor } = request.query;
   const isFiltered = Object.values(filter).some((each) => each !== '');
-  const [{ items, next_cursor }, form] = await Promise.all([
+  const [{ items, next_cursor }, { menu, ends }] = await Promise.all([
     ask(listAudit, { ...inputFor(filter), ...(cursor === undefined ? {} : { cursor }) }),
-    filterForm(request, filter),
+    filterOfList(request, filter),
   ]);
   const none = isFiltered
     ? 'No changes match this filter.'
@@ -106,9 +107,10 @@ export const auditPage = forMembers.get('/audit', async (request) => {
             >
               ${icon('downwards')}Download as CSV
             </a>
+            ${menu}
           `,
         })}
-        ${form}
+        ${ends}
         ${
           items.length === 0
             ? nothing('audit', none)
@@ -177,7 +179,7 @@ function dayAfter(date: string): string {
   return new Date(Date.parse(date) + 86_400_000).toISOString().slice(0, 10);
 }
 
-async function filterForm({ ask }: MembersRequest, filter: Filter): Promise<Html> {
+async function filterOfList({ ask }: MembersRequest, filter: Filter) {
   const choices = await ask(getAuditChoices);
   const state: FormState = freshForm(formOf(filter));
   const whos = [
@@ -188,15 +190,23 @@ async function filterForm({ ask }: MembersRequest, filter: Filter): Promise<Html
     { value: '', label: 'Any change' },
     ...choices.operations.map(({ id, what }) => ({ value: id, label: what })),
   ];
-  return html`
-    <form class="card fields" action="/audit">
-      ${selectField({ name: 'who', label: 'Who', choices: whos, state })}
-      ${selectField({ name: 'operation', label: 'What', choices: whats, state })}
-      ${textField({ name: 'from', label: 'From', type: 'date', state })}
-      ${textField({ name: 'to', label: 'To', type: 'date', state })}
-      <div class="actions"><button class="button">Filter</button></div>
-    </form>
-  `;
+  const words = {
+    operation: whats.find(({ value }) => value === filter.operation)?.label ?? filter.operation,
+    from: `From ${filter.from}`,
+    to: `Until ${filter.to}`,
+  };
+  return {
+    menu: filterFields(
+      '/audit',
+      html`
+        ${selectField({ name: 'who', label: 'Who', choices: whos, state })}
+        ${selectField({ name: 'operation', label: 'What', choices: whats, state })}
+        ${textField({ name: 'from', label: 'From', type: 'date', state })}
+        ${textField({ name: 'to', label: 'To', type: 'date', state })}
+      `,
+    ),
+    ends: fieldEnds('/audit', filter, words),
+  };
 }
 
 type Listed = OutputOf<typeof listAudit>;

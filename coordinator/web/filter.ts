@@ -1,0 +1,59 @@
+import { type Html, html, icon, type Part, query, safeUrl } from './html.ts';
+import { menu } from './menu.ts';
+
+/** What narrows a list: chosen behind one button, and above the list each part with its end. */
+export function filterMenu(body: Part): Html {
+  return menu({ id: 'filter-menu', words: 'Filter', body });
+}
+
+/** One of fields, which works without scripts. */
+export function filterFields(path: string, fields: Part): Html {
+  return filterMenu(html`
+    <form class="fields" action="${safeUrl(path)}">
+      ${fields}
+      <button class="button button-main">Apply</button>
+    </form>
+  `);
+}
+
+type Active = { readonly words: string; readonly href: string };
+
+/** `clear` ends all of them. */
+export function filterEnds(active: readonly Active[], clear: string): Part {
+  return (
+    active.length > 0 &&
+    html`
+      <p class="actions">
+        ${active.map(
+          ({ words, href }) =>
+            html`
+              <a class="button" href="${safeUrl(href)}" aria-label="Remove filter ${words}">
+                ${words}${icon('close')}
+              </a>
+            `,
+        )}
+        <a class="button button-quiet" href="${safeUrl(clear)}">Clear filter</a>
+      </p>
+    `
+  );
+}
+
+/** Of the fields in `filter`, with words for those that are chosen; `beside`: what stays. */
+export function fieldEnds(
+  path: string,
+  filter: Readonly<Record<string, string>>,
+  wordsOf: Readonly<Record<string, string>>,
+  beside: Readonly<Record<string, string | undefined>> = {},
+): Part {
+  const active = Object.entries(filter).flatMap(([name, value]) =>
+    value === ''
+      ? []
+      : [
+          {
+            words: wordsOf[name] ?? value,
+            href: `${path}${query({ ...beside, ...filter, [name]: '' })}`,
+          },
+        ],
+  );
+  return filterEnds(active, `${path}${query(beside)}`);
+}
