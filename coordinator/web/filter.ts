@@ -1,5 +1,6 @@
 import { type Html, html, icon, type Part, query, safeUrl } from './html.ts';
 import { menu } from './menu.ts';
+import { timesIn } from './times.ts';
 
 /** What narrows a list: chosen behind one button, and above the list each part with its end. */
 export function filterMenu(body: Part): Html {
@@ -36,6 +37,12 @@ export function filterEnds(active: readonly Active[], clear: string): Part {
       </p>
     `
   );
+}
+
+/** Of two fields of days. */
+export function dayWords({ from, to }: { readonly from: string; readonly to: string }) {
+  const day = (date: string): string => (date === '' ? '' : timesIn('UTC', 0).text(date, 'day'));
+  return { from: `From ${day(from)}`, to: `Until ${day(to)}` };
 }
 
 /** Of the fields in `filter`, with words for those that are chosen; `beside`: what stays. */

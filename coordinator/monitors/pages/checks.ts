@@ -4,7 +4,7 @@ import { checkOutcomes, getMonitorChecks } from '../../../shared/api/results.ts'
 import { capital } from '../../../shared/base/text.ts';
 import { evidenceRows } from '../../incidents/pages/evidence.ts';
 import { heading, linkButton, moreLink, msText, notice, stateMark } from '../../web/elements.ts';
-import { fieldEnds, filterFields } from '../../web/filter.ts';
+import { dayWords, fieldEnds, filterFields } from '../../web/filter.ts';
 import { formOf } from '../../web/form-data.ts';
 import { freshForm, selectField, textField } from '../../web/forms.ts';
 import { type Html, html, query, safeUrl } from '../../web/html.ts';
@@ -116,20 +116,17 @@ async function filterOfList({ ask, path }: MembersRequest, filter: Filter) {
   const { continents, regions, places } = await ask(getMonitorChoices);
   const state = freshForm(formOf(filter));
   const address = `/monitors/${path.monitor_id}/checks`;
+  const outcomes = checkOutcomes.map((each) => ({ value: each, label: outcomeWords[each] }));
   const words = {
-    outcome: filter.outcome === '' ? '' : outcomeWords[filter.outcome],
+    outcome: outcomes.find(({ value }) => value === filter.outcome)?.label ?? '',
     place: places.find(({ id }) => id === filter.place)?.name ?? filter.place,
-    from: `From ${filter.from}`,
-    to: `Until ${filter.to}`,
+    ...dayWords(filter),
   };
   const fields = html`
       ${selectField({
         name: 'outcome',
         label: 'Outcome',
-        choices: [
-          { value: '', label: 'Any outcome' },
-          ...checkOutcomes.map((each) => ({ value: each, label: outcomeWords[each] })),
-        ],
+        choices: [{ value: '', label: 'Any outcome' }, ...outcomes],
         state,
       })}
       ${selectField({

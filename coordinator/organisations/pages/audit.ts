@@ -4,7 +4,7 @@ import { isRecord } from '../../../shared/base/json.ts';
 import { csvLine } from '../../../shared/base/text.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import { heading, moreLink, nothing } from '../../web/elements.ts';
-import { fieldEnds, filterFields } from '../../web/filter.ts';
+import { dayWords, fieldEnds, filterFields } from '../../web/filter.ts';
 import { formOf } from '../../web/form-data.ts';
 import { type FormState, freshForm, selectField, textField } from '../../web/forms.ts';
 import { type Html, html, icon, type Part, query, safeUrl } from '../../web/html.ts';
@@ -192,8 +192,7 @@ async function filterOfList({ ask }: MembersRequest, filter: Filter) {
   ];
   const words = {
     operation: whats.find(({ value }) => value === filter.operation)?.label ?? filter.operation,
-    from: `From ${filter.from}`,
-    to: `Until ${filter.to}`,
+    ...dayWords(filter),
   };
   return {
     menu: filterFields(
