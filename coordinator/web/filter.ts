@@ -39,6 +39,16 @@ export function filterEnds(active: readonly Active[], clear: string): Part {
   );
 }
 
+/** What a field of a day says; nothing where it is none. */
+export function dayOf(text: string): string {
+  return /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text)) ? text : '';
+}
+
+/** The end of a day that is included. */
+export function dayAfter(date: string): string {
+  return new Date(Date.parse(date) + 86_400_000).toISOString().slice(0, 10);
+}
+
 /** Of two fields of days. */
 export function dayWords({ from, to }: { readonly from: string; readonly to: string }) {
   const day = (date: string): string => (date === '' ? '' : timesIn('UTC', 0).text(date, 'day'));

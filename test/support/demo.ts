@@ -560,7 +560,7 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
   const [shop, checkout] = [groupOf('Shop'), idOf('Checkout')];
   for (const [id, name, target, latency_ms, of] of [
     [objective, 'Shop', 99.9, null, { group: shop, monitor: null }],
-    [newId(), 'Stores', 95, null, { group: shop, monitor: null }],
+    [newId(), 'Stores', 95, null, { group: groupOf('Stores'), monitor: null }],
     [newId(), 'Checkout', 99.9, null, { group: null, monitor: checkout }],
     [newId(), 'Checkout is fast', 95, 400, { group: null, monitor: checkout }],
   ] as const) {

@@ -4,7 +4,7 @@ import { checkOutcomes, getMonitorChecks } from '../../../shared/api/results.ts'
 import { capital } from '../../../shared/base/text.ts';
 import { evidenceRows } from '../../incidents/pages/evidence.ts';
 import { heading, linkButton, moreLink, msText, notice, stateMark } from '../../web/elements.ts';
-import { dayWords, fieldEnds, filterFields } from '../../web/filter.ts';
+import { dayAfter, dayOf, dayWords, fieldEnds, filterFields } from '../../web/filter.ts';
 import { formOf } from '../../web/form-data.ts';
 import { freshForm, selectField, textField } from '../../web/forms.ts';
 import { type Html, html, query, safeUrl } from '../../web/html.ts';
@@ -88,13 +88,9 @@ function filterOf({ outcome, place = '', from = '', to = '' }: MembersRequest['q
   return {
     outcome: checkOutcomes.find((each) => each === outcome) ?? '',
     place,
-    from: isDate(from) ? from : '',
-    to: isDate(to) ? to : '',
+    from: dayOf(from),
+    to: dayOf(to),
   };
-}
-
-function isDate(text: string): boolean {
-  return /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text));
 }
 
 type Filter = ReturnType<typeof filterOf>;
@@ -106,10 +102,6 @@ function inputFor({ outcome, place, from, to }: Filter) {
     ...(from === '' ? {} : { from }),
     ...(to === '' ? {} : { until: dayAfter(to) }),
   };
-}
-
-function dayAfter(date: string): string {
-  return new Date(Date.parse(date) + 86_400_000).toISOString().slice(0, 10);
 }
 
 async function filterOfList({ ask, path }: MembersRequest, filter: Filter) {

@@ -4,7 +4,7 @@ import { isRecord } from '../../../shared/base/json.ts';
 import { csvLine } from '../../../shared/base/text.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import { heading, moreLink, nothing } from '../../web/elements.ts';
-import { dayWords, fieldEnds, filterFields } from '../../web/filter.ts';
+import { dayAfter, dayOf, dayWords, fieldEnds, filterFields } from '../../web/filter.ts';
 import { formOf } from '../../web/form-data.ts';
 import { type FormState, freshForm, selectField, textField } from '../../web/forms.ts';
 import { type Html, html, icon, type Part, query, safeUrl } from '../../web/html.ts';
@@ -155,13 +155,9 @@ function filterOf({ who = '', operation = '', from = '', to = '' }: MembersReque
   return {
     who,
     operation,
-    from: isDate(from) ? from : '',
-    to: isDate(to) ? to : '',
+    from: dayOf(from),
+    to: dayOf(to),
   };
-}
-
-function isDate(text: string): boolean {
-  return /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text));
 }
 
 type Filter = ReturnType<typeof filterOf>;
@@ -173,10 +169,6 @@ function inputFor({ who, operation, from, to }: Filter) {
     ...(from === '' ? {} : { from }),
     ...(to === '' ? {} : { until: dayAfter(to) }),
   };
-}
-
-function dayAfter(date: string): string {
-  return new Date(Date.parse(date) + 86_400_000).toISOString().slice(0, 10);
 }
 
 async function filterOfList({ ask }: MembersRequest, filter: Filter) {
