@@ -304,7 +304,7 @@ function consentPage(
         <p class="soft">
           “${asked.client}” wants access to your account, ${person.email}. It chose this name itself.
         </p>
-        <dl class="connect-facts">
+        <dl class="sunk">
           <dt>Redirects to</dt>
           <dd>${destination(asked)}</dd>
         </dl>

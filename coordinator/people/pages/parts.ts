@@ -31,7 +31,7 @@ export function entryPage(
 /** Creates a link that signs in, where no mail can be sent. Its lines are as long as the card. */
 export function signInCommand(email = 'you@example.org'): Html {
   const lines = ['npm run operator -- \\', '  user sign-in-link \\', `  --email ${email}`];
-  return html`<pre class="entry-command"><code>${lines.join('\n')}</code></pre>`;
+  return html`<pre class="sunk"><code>${lines.join('\n')}</code></pre>`;
 }
 
 /** Asks for the address of an account, and for what else a page needs. */

@@ -346,7 +346,7 @@ function codesPage(sentence: Part, codes: readonly string[]): PageAnswer {
         trail: secondFactorTrail,
       })}
       <div class="card stack">
-        <pre class="codes" id="recovery-codes">${codes.join('\n')}</pre>
+        <pre class="sunk codes" id="recovery-codes">${codes.join('\n')}</pre>
         <p class="actions">
           <button class="button" type="button" data-copy="#recovery-codes">
             ${icon('copy')}Copy

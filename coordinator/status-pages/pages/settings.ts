@@ -115,7 +115,7 @@ function logoFields({ page, request, state }: Editing): Part {
       ${
         page.logo !== null &&
         html`
-          <p class="logo-now">
+          <p class="sunk logo-now">
             <img
               src="${safeUrl(`/status-pages/${page.id}/logo?v=${page.logo}`)}"
               alt="The logo of ${page.name}"
