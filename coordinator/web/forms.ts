@@ -145,14 +145,18 @@ function idOf(name: string): string {
  * else.
  */
 export function formSummary({ faults, objections }: FormState, id = 'form-summary'): Html | null {
-  const count = faults.size + objections.length;
-  if (count === 0) return null;
+  if (faults.size + objections.length === 0) return null;
+  const [first] = faults.keys();
   return html`
     <div class="notice notice-down" role="alert" tabindex="-1" autofocus id="${id}">
       ${icon('down')}
       <div>
         <p class="notice-title">
-          ${objections.length === 0 ? 'Please fix what is marked below.' : 'Please fix the following:'}
+          ${
+            first === undefined || objections.length > 0
+              ? 'Please fix the following:'
+              : html`<a href="#${idOf(first)}">Please fix what is marked below.</a>`
+          }
         </p>
         <ul>
           ${objections.map((each) => html`<li>${each}</li>`)}
@@ -411,7 +415,7 @@ export function choiceField(
       ${
         filter !== undefined &&
         html`
-          ${' '}<span class="softer" data-chosen>${count} of ${choices.length} selected</span>
+          ${' '}<span class="softer" data-scripts data-chosen>${count} of ${choices.length} selected</span>
         `
       }
     `,

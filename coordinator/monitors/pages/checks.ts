@@ -232,7 +232,7 @@ export const checkPage = forMembers.get('/monitors/:monitor_id/check', async (re
           notice(
             state,
             why ?? 'An incident was open at that time',
-            incident !== null && html`<a href="/incidents/${incident}">View incident</a>`,
+            incident !== null && html`Part of <a href="/incidents/${incident}">this incident</a>`,
           )
         }
         <section class="card phases">

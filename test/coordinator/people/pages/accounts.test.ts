@@ -155,7 +155,7 @@ describeInBrowser('people', (browser) => {
         await zone.selectOption('Europe/London');
         await page.getByRole('button', { name: 'Sign up' }).click();
         await page
-          .getByRole('alert')
+          .locator('.field-fault')
           .getByText('Password must have at least 10 characters')
           .waitFor();
         await fill(page, { Password: password });

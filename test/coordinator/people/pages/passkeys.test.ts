@@ -463,7 +463,7 @@ describe('second factor', () => {
         );
         if (scripts) expect(await barriers(page)).toEqual([]);
         await type(tab, 'Code', now(secret), 'Sign in');
-        expect(await page.getByRole('alert').innerText()).toContain('used already');
+        expect(await page.locator('.field-fault').innerText()).toContain('used already');
         time.now += 30_000;
         await type(tab, 'Code', now(secret), 'Sign in');
         await page.waitForURL('**/profile');
