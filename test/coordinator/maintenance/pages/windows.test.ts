@@ -148,7 +148,9 @@ describe('windows', () => {
         expect(form).toContain(shown);
       const changed = await post(`${address}/edit`, planned({ name: '', repeats: 'once' }));
       expect(changed.status).toBe(303);
-      expect((await get(address)).text).toContain('Maintenance of Job starts in');
+      const now = (await get(address)).text;
+      expect(now).toContain('Maintenance of Job starts in');
+      expect(now.split('Affected monitors')[1]).toContain('>Job</a>');
     });
 
     test('that begins in the night of a clock change keeps the times that were typed', async () => {
