@@ -31,7 +31,7 @@ export async function join(
     return 'member already';
   if (!(await useInvitation(sql, organisation.id, invitation.id))) return 'gone';
   enforceLimit('members', organisation.plan, await countMembers(sql, organisation.id));
-  await insertMembers(sql, organisation.id, { user: user, role: invitation.role });
+  await insertMembers(sql, organisation.id, { user, role: invitation.role });
   return 'joined';
 }
 

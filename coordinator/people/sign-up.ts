@@ -152,7 +152,7 @@ export const finishSignUp = handle(contract.finishSignUp)({
         plan: door.signUpPlan,
         time_zone: time_zone ?? 'UTC',
       });
-      await insertMembers(sql, id, { user: user, role: 'owner' });
+      await insertMembers(sql, id, { user, role: 'owner' });
       await insertFirstChannel(sql, { organisation: id, email, at: now });
       note({ organisation: id });
     }

@@ -223,7 +223,7 @@ export const checkPage = forMembers.get('/monitors/:monitor_id/check', async (re
             { href: `/monitors/${monitor_id}/checks`, name: 'Checks' },
           ],
           actions: html`
-            ${stepTo(monitor.id, around[place + 1], 'Previous', 'previous')}
+            ${place >= 0 && stepTo(monitor.id, around[place + 1], 'Previous', 'previous')}
             ${place > 0 && stepTo(monitor.id, around[place - 1], 'Next', 'next')}
           `,
         })}
