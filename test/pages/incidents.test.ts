@@ -294,7 +294,9 @@ describe('delivery', () => {
         );
         expect(await wordsAt(`/monitors/${demo.idOf('Checkout')}`, '#told')).toContain(unset);
         expect(await wordsAt('/monitors/new', '#would-be-told')).toContain(unset.toLowerCase());
-        expect(await wordsAt('/alerts', 'tbody tr')).toContain(unset);
+        expect(await wordsAt('/alerts', 'tbody tr')).toContain(
+          'Cannot deliver\nE-mail is not set up\nFix',
+        );
         expect(await wordsAt('/alerts/new?kind=email', 'main')).toContain(unset);
         if (scripts) expect(await barriers(tab.page)).toEqual([]);
         await tab.close();
