@@ -85,10 +85,7 @@ export async function loadPartition(
   const known = written && existing ? written : null;
   const hours = await unsealed.read(partition, known?.journal ?? 0);
   const stored = createResults({ unsealed: only(hours), log });
-  const since = Math.min(
-    known ? known.takenAt - slackMs : now - withoutCheckpointMs,
-    ...(known ? hours.held.map(({ arena }) => arena.hour) : []),
-  );
+  const since = known ? known.takenAt - slackMs : now - withoutCheckpointMs;
   const state: PartitionState = {
     lease,
     monitors: createMonitors(),
@@ -128,7 +125,8 @@ export async function loadPartition(
       const incident = incidents.get(row.id) ?? null;
       const watched = watchedOf(row);
       const within = incident && observedIn(incident, watched, network);
-      const checks = results[nth] ?? [];
+      // What came late is in no chunk yet.
+      const checks = [...checksIn(hours, row.key, 0, since), ...(results[nth] ?? [])];
       // The ledger, which the engine wrote, says whether it is paused. The row may be newer; a line
       // of the outbox will follow.
       const pause = pauses.get(row.id);

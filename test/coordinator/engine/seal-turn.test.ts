@@ -208,7 +208,9 @@ describe('a partition that was taken over', () => {
     await commit(state, rows.slice(0, 3));
     const checkpoint = { takenAt: noon - 500, state: pack([]) };
     await commitUnits({ sql, slot }, owner, [{ ...emptyUnit(state.lease), checkpoint }]);
-    await commit(state, rows.slice(3));
+    const late = noon - 3 * hourMs;
+    const backlog = batchOf(noon, 1, [{ monitor: 0, probe: 1, check: checkOf(1, late, 'fail') }]);
+    await commit(state, [...rows.slice(3), backlog]);
 
     const directory = await createDirectory({ sql, log });
     const roster = () => rosterOf(['Europe', 'Asia']);
@@ -216,8 +218,11 @@ describe('a partition that was taken over', () => {
     const loaded = await loadPartition(state.lease, loading);
     const startsOf = () =>
       checksIn(loaded.hours, monitor.key, 0, noon + day).map((check) => check.at);
-    expect(startsOf()).toEqual([noon]);
-    expect(loaded.monitors.stateOf(monitor.id)?.clock).toBe(noon);
+    expect(startsOf()).toEqual([late, noon]);
+    expect(loaded.monitors.stateOf(monitor.id)?.views).toMatchObject([
+      { from: { continent: 'Asia' }, at: late, ok: false },
+      { from: { continent: 'Europe' }, at: noon, ok: true },
+    ]);
     expect(await sealTurn(loaded, deps)).toEqual({ is: 'sealed', isMore: true });
     await sealAll(loaded);
     expect(startsOf()).toEqual(at);
