@@ -124,8 +124,7 @@ export function startPartition({
     began: Promise.resolve(),
     stopped: Promise.withResolvers(),
     nextCheckpoint: performance.now() + timing.checkpointMs * (0.5 + partition / 64),
-    // What it left unread when it was taken over must not delay what others wait for.
-    nextSeal: performance.now() + timing.sealMs * (1 + (partition + 1) / 32),
+    nextSeal: performance.now() + timing.sealMs * ((partition + 1) / 32),
     restUntil: 0,
   };
   running.began = begin(running).catch((error: unknown) => {
@@ -228,6 +227,9 @@ function send(running: RunningPartition, message: PartitionMessage): Promise<unk
   return running.actor.ask(message).catch((error: unknown) => failed(running, message.is, error));
 }
 
+/** What a take-over left unread must not delay its decisions. */
+const unreadMs = 1_000;
+
 /** The next batch follows at once, so that an hour is soon in chunks; what comes late waits. */
 async function seal(running: RunningPartition): Promise<void> {
   const { deps, actor, lease } = running;
@@ -236,7 +238,8 @@ async function seal(running: RunningPartition): Promise<void> {
     .ask({ is: 'seal' })
     .catch((error: unknown) => failed(running, 'seal', error));
   const isMore = answer?.is === 'sealed' && answer.isMore;
-  running.nextSeal = performance.now() + (isMore ? 0 : deps.timing.sealMs);
+  const pauseMs = deps.loaded.get(lease.partition)?.earlier ? unreadMs : 0;
+  running.nextSeal = performance.now() + (isMore ? pauseMs : deps.timing.sealMs);
   if (answer?.is === 'failed')
     deps.log.error(
       { err: answer.error, partition: lease.partition },

@@ -42,7 +42,7 @@ type Read = { readonly hours: Hours; last: number; usedAt: number; readonly isOw
 /** What nobody asked for is forgotten after this. */
 const keptMs = 600_000;
 /** Taking more in at once would keep the partition from deciding. */
-const earlierAtOnce = 200;
+const earlierAtOnce = 100;
 
 export function createUnsealedHours({
   sql,

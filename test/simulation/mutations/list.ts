@@ -92,7 +92,10 @@ export const mutations: readonly Mutation[] = [
   mutation(
     'an incident is dated by what was heard since the last restart alone',
     'coordinator/core/lifecycle.ts#restore',
-    instead('stored.map(vouched).map(observationOf)', '[]'),
+    instead(
+      '[...stored.map(vouched).map(observationOf), ...ofIncident(observed, incident).filter(({ at }) => decided(at)),]',
+      '[]',
+    ),
     3,
   ),
   mutation(
