@@ -222,13 +222,14 @@ if (navigator.clipboard) for (const block of document.querySelectorAll('pre.copy
 `;
 
 /**
- * The whole style of these pages: system fonts, no foreign host, light or dark as the reader's system.
+ * The whole style of these pages: the colours and marks of the others, system fonts, no foreign host,
+ * light or dark as the reader's system.
  */
 const docsStyle = `
-:root { color-scheme: light dark; --text: #1c2430; --faint: #55606e; --ground: #fff; --raised: #f4f6f8; --line: #d5dbe2; --link: #0b5fae;
-  --get: #0b6b3a; --post: #0b5fae; --patch: #8a5300; --delete: #a82a2a; }
-@media (prefers-color-scheme: dark) { :root { --text: #e5e9ee; --faint: #a5b0bd; --ground: #12161b; --raised: #1b2129; --line: #323b46;
-  --link: #7db8f5; --get: #6fce9c; --post: #7db8f5; --patch: #e5b163; --delete: #f09090; } }
+:root { color-scheme: light dark; --text: #171b21; --faint: #505a66; --ground: #fff; --raised: #f5f6f8; --line: #e3e6ea; --link: #0a5bb5;
+  --get: #0b6b55; --post: #0a5bb5; --patch: #8a4d00; --delete: #a10718; }
+@media (prefers-color-scheme: dark) { :root { --text: #e8ebef; --faint: #a7b0bb; --ground: #0f1318; --raised: #161b22; --line: #262d36;
+  --link: #7ab7ff; --get: #7be6d2; --post: #7ab7ff; --patch: #f4d27a; --delete: #ff9a86; } }
 * { box-sizing: border-box; }
 html { scroll-padding-top: 1rem; }
 body { margin: 0; font: 1rem/1.55 system-ui, sans-serif; color: var(--text); background: var(--ground); }
@@ -238,11 +239,11 @@ a { color: var(--link); }
 .skip:focus { left: 1rem; top: 1rem; background: var(--ground); padding: .5rem 1rem; z-index: 1; }
 .page { display: grid; grid-template-columns: 17rem minmax(0, 1fr); max-width: 78rem; margin: 0 auto; }
 nav { padding: 1.5rem 1rem; border-right: 1px solid var(--line); position: sticky; top: 0; align-self: start; max-height: 100vh; overflow-y: auto; }
-nav p { font-weight: 700; margin: 1.1rem 0 .2rem; }
+nav p { font-weight: 600; margin: 1.1rem 0 .2rem; }
 nav ul { list-style: none; margin: 0; padding: 0; }
 nav a { display: block; padding: .2rem 0; text-decoration: none; font-size: .92rem; }
 nav a:hover { text-decoration: underline; }
-nav a[aria-current] { font-weight: 700; color: var(--text); }
+nav a[aria-current] { font-weight: 600; color: var(--text); }
 form { margin: 1rem 0; }
 input, button { font: inherit; color: inherit; background: var(--raised); border: 1px solid var(--line); border-radius: .35rem; padding: .4rem .7rem; }
 button { cursor: pointer; }
@@ -276,7 +277,10 @@ tbody th { font-weight: 400; }
 td p { margin: 0 0 .3rem; }
 .faint { color: var(--faint); }
 details { margin-top: .8rem; }
-summary { cursor: pointer; font-weight: 600; padding: .2rem 0; }
+summary { display: flex; gap: .5rem; align-items: center; cursor: pointer; font-weight: 500; list-style: none; padding: .2rem 0; }
+summary::-webkit-details-marker { display: none; }
+summary::before { content: ""; width: .5rem; height: .5rem; margin: 0 .25rem; border: solid var(--faint); border-width: 0 1.5px 1.5px 0; rotate: -45deg; }
+[open] > summary::before { rotate: 45deg; }
 @media (max-width: 50rem) {
   .page { display: flex; flex-direction: column; }
   nav { order: 1; position: static; max-height: none; border-right: 0; border-top: 1px solid var(--line); }

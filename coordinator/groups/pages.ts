@@ -1,18 +1,25 @@
 import { createGroup, deleteGroup, getGroup, updateGroup } from '../../shared/api/groups.ts';
 import { createMaintenanceWindow } from '../../shared/api/maintenance.ts';
 import type { OutputOf } from '../../shared/api/operation.ts';
+import { capital } from '../../shared/base/text.ts';
 import { changeMonitors, listDashboard } from '../monitors/contract.ts';
 import { monitorTable } from '../monitors/pages/monitor-table.ts';
 import { inputOf, viewOf } from '../monitors/pages/view.ts';
 import { confirm } from '../web/confirm.ts';
-import { heading, linkButton, nothing, pager, stateMark, stateOf } from '../web/elements.ts';
+import {
+  type Heading,
+  heading,
+  linkButton,
+  nothing,
+  pager,
+  stateMark,
+  stateOf,
+} from '../web/elements.ts';
 import { formOf } from '../web/form-data.ts';
 import {
-  attempt,
   choiceField,
   type FormState,
   formSummary,
-  freshForm,
   refuseUnlessMay,
   textArea,
   textField,
@@ -55,10 +62,7 @@ export function countsText(group: GroupStatus): string {
 
 const below = 'A group shows its worst status.';
 
-const listPage = forMembers.get('/groups', (request) => pageOf(request, freshForm(request.form)));
-
-async function pageOf(request: MembersRequest, state: FormState): Promise<PageAnswer> {
-  const { ask, may, query } = request;
+const listPage = forMembers.get('/groups', async ({ ask, may, query }) => {
   const asked = Number(query.page ?? 1);
   const page = Number.isInteger(asked) && asked > 0 && asked <= 10_000 ? asked : 1;
   const listed = await ask(listGroupStatuses, { page });
@@ -66,20 +70,16 @@ async function pageOf(request: MembersRequest, state: FormState): Promise<PageAn
     title: 'Groups',
     place: 'groups',
     live: true,
-    status: state.status,
   } as const;
-  const form = may(createGroup) ? makeForm(state, listed.matching === 0) : null;
+  const add =
+    may(createGroup) &&
+    html`<a class="button button-main" href="/groups/new" data-new>${icon('add')}New group</a>`;
   if (listed.matching === 0)
     return show({
       ...common,
       main: html`
-        ${heading({
-          sentence: 'No groups yet',
-          below: may(createGroup)
-            ? below
-            : `${below} Your role can only read: members create them.`,
-        })}
-        ${form}
+        ${heading({ sentence: 'No groups yet' })}
+        ${nothing('groups', add ? below : `${below} Your role can only read: members create them.`, add)}
       `,
     });
   return show({
@@ -88,9 +88,8 @@ async function pageOf(request: MembersRequest, state: FormState): Promise<PageAn
       <div class="stack">
         ${heading({
           sentence: sentenceOf(listed),
-          below: may(createGroup)
-            ? below
-            : `${below} Your role can only read: members change them.`,
+          below: add ? below : `${below} Your role can only read: members change them.`,
+          actions: add,
         })}
         ${stepTable(
           failingFirst(listed.items).map((group) => ({
@@ -110,27 +109,10 @@ async function pageOf(request: MembersRequest, state: FormState): Promise<PageAn
           shown: listed.items.length,
           address: (to) => `/groups?page=${to}`,
         })}
-        ${form}
       </div>
     `,
   });
-}
-
-function makeForm(state: FormState, isFirst: boolean): Html {
-  return html`
-    ${formSummary(state)}
-    <form class="card begin" method="post" action="/groups">
-      ${textField({
-        name: 'name',
-        label: isFirst ? 'Name of the first group' : 'New group',
-        state,
-        autocomplete: 'off',
-        placeholder: 'Shop',
-      })}
-      <button class="button button-main">${icon('add')}Create group</button>
-    </form>
-  `;
-}
+});
 
 /** Each of these by name. */
 function failingFirst(items: Listed['items']): Listed['items'] {
@@ -150,20 +132,33 @@ function sentenceOf({ items, matching }: Listed): string {
   return matching === 1 ? 'Your group is not down' : `None of your ${matching} groups is down`;
 }
 
+const trail = [{ href: '/groups', name: 'Groups' }];
+
 /** If a group of that name exists, redirects to it. */
-const make = forMembers.post('/groups', async (request) => {
+const newPages = forMembers.form('/groups/new', (request) => {
   refuseUnlessMay(request, createGroup);
   const { ask, form } = request;
-  const tried = await attempt(form, () => ask(createGroup, { name: form.value('name') ?? '' }), [
-    'name',
-  ]);
-  if ('refused' in tried) return pageOf(request, tried.refused);
-  return seeOther(`/groups/${tried.done.id}`);
+  return {
+    shown: (state) =>
+      nameForm(state, {
+        sentence: 'New group',
+        below,
+        trail,
+        act: 'Create group',
+        back: '/groups',
+      }),
+    fields: ['name', 'description'],
+    act: async () => {
+      const { id } = await ask(createGroup, {
+        name: form.value('name') ?? '',
+        description: form.value('description') ?? '',
+      });
+      return seeOther(`/groups/${id}`);
+    },
+  };
 });
 
-export const groupListPages: readonly Page[] = [listPage, make];
-
-const trail = [{ href: '/groups', name: 'Groups' }];
+export const groupListPages: readonly Page[] = [listPage, ...newPages];
 
 const groupPage = forMembers.get('/groups/:group_id', async (request) => {
   const { ask, may, path } = request;
@@ -179,7 +174,7 @@ const groupPage = forMembers.get('/groups/:group_id', async (request) => {
           ${heading({
             sentence: groupSentenceOf(group),
             below: html`
-              ${stateMark(stateOf(group.status))} <span class="softer">·</span> ${countsText(group)}
+              ${capital(countsText(group))}
               ${
                 group.description !== null &&
                 html` <span class="softer">·</span> ${group.description}`
@@ -244,12 +239,17 @@ function usesOf({ windows, channels, pages }: GroupDetail): Html | null {
     : html`
       <section class="card stack">
         <h2>Used by</h2>
-        ${windows.length > 0 && html`<p>Maintenance: ${named(windows, 'maintenance')}.</p>`}
-        ${channels.length > 0 && html`<p>Channels: ${named(channels, 'alerts')}.</p>`}
-        ${
-          pages.length > 0 &&
-          html`<p>On status pages: ${pages.map(({ name }) => name ?? '').join(', ')}.</p>`
-        }
+        <dl class="facts">
+          ${
+            windows.length > 0 &&
+            html`<dt>Maintenance</dt><dd>${named(windows, 'maintenance')}</dd>`
+          }
+          ${channels.length > 0 && html`<dt>Channels</dt><dd>${named(channels, 'alerts')}</dd>`}
+          ${
+            pages.length > 0 &&
+            html`<dt>Status pages</dt><dd>${pages.map(({ name }) => name ?? '').join(', ')}</dd>`
+          }
+        </dl>
       </section>
     `;
 }
@@ -345,7 +345,14 @@ const editPages = forMembers.form('/groups/:group_id/edit', async (request) => {
   const { ask, form } = request;
   return {
     fresh: () => formOf({ name: group.name, description: group.description }),
-    shown: (state) => editForm(group, state),
+    shown: (state) =>
+      nameForm(state, {
+        sentence: `Rename ${group.name}`,
+        below: 'Status pages keep the name that you gave it there.',
+        trail: trailTo(group),
+        act: 'Save',
+        back: `/groups/${group.id}`,
+      }),
     fields: ['name', 'description'],
     act: async () => {
       await ask(updateGroup, {
@@ -358,24 +365,29 @@ const editPages = forMembers.form('/groups/:group_id/edit', async (request) => {
   };
 });
 
-function editForm(group: Group, state: FormState): PageAnswer {
+type Around = Pick<Heading, 'below' | 'trail'> & {
+  readonly sentence: string;
+  readonly act: string;
+  readonly back: string;
+};
+
+function nameForm(
+  state: FormState,
+  { sentence, below: words, trail: way, act, back }: Around,
+): PageAnswer {
   return show({
-    title: `Rename ${group.name}`,
+    title: sentence,
     place: 'groups',
     status: state.status,
     main: html`
-      ${heading({
-        sentence: `Rename ${group.name}`,
-        below: 'Status pages keep the name that you gave it there.',
-        trail: trailTo(group),
-      })}
+      ${heading({ sentence, below: words, trail: way })}
       ${formSummary(state)}
       <form class="form" method="post">
-        ${textField({ name: 'name', label: 'Name', state, autocomplete: 'off', required: true })}
+        ${textField({ name: 'name', label: 'Name', state, autocomplete: 'off', required: true, placeholder: 'Shop' })}
         ${textArea({ name: 'description', label: 'Description', state, rows: 2, required: false })}
         <div class="actions">
-          <button class="button button-main">Save</button>
-          ${linkButton(`/groups/${group.id}`, 'Cancel')}
+          <button class="button button-main">${act}</button>
+          ${linkButton(back, 'Cancel')}
         </div>
       </form>
     `,

@@ -301,15 +301,15 @@ function countWords(objects: Import['objects']): string {
 
 function applyForm({ id, variables }: Import, state: FormState): Html {
   return html`
+  ${
+    variables.length > 0 &&
+    notice(
+      'information',
+      'Secrets are not imported',
+      'Channels without theirs are skipped, and monitors are checked without.',
+    )
+  }
   <form class="form card stack" method="post" action="/import/${id}/apply">
-    ${
-      variables.length > 0 &&
-      notice(
-        'information',
-        'Secrets are not imported',
-        'Channels without theirs are skipped, and monitors are checked without.',
-      )
-    }
     ${variables.map(({ name, meaning }) =>
       textField({
         name,
@@ -344,7 +344,7 @@ function objectTable({ objects }: Import): Html {
       ${table(
         objects.map(({ kind, name }) => ({
           Name: html`<b>${name}</b>`,
-          Kind: kindNames[kind]?.[0] ?? kind,
+          Kind: capital(kindNames[kind]?.[0] ?? kind),
         })),
       )}
     </section>

@@ -358,7 +358,7 @@ function formPage(state: FormState, { sentence, back, choices }: Around): PageAn
             name: 'latency_ms',
             label: 'Response time',
             unit: 'ms',
-            help: 'Empty: the target is of uptime. Otherwise it is of passing checks that respond within this time.',
+            help: 'Leave empty for a target of uptime. Otherwise the target is of checks that pass within this time.',
             autocomplete: 'off',
             state,
           })

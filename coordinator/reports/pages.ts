@@ -80,11 +80,13 @@ async function pageOf(request: MembersRequest, link?: string): Promise<ShownPage
             </a>
           `,
         })}
-        ${figures(report)}
         ${await filterForm(request, asked)}
+        ${figures(report)}
         ${sheet(report, timesIn(report.time_zone, request.now))}
-        ${request.may(mailReport) && (await mailing(request, asked))}
-        ${request.may(shareReport) && (await sharing(request, report, asked, link))}
+        <div class="columns">
+          ${request.may(mailReport) && (await mailing(request, asked))}
+          ${request.may(shareReport) && (await sharing(request, report, asked, link))}
+        </div>
       </div>
     `,
   });
@@ -106,7 +108,7 @@ async function mailing({ ask, times }: MembersRequest, asked: Asked): Promise<Ht
         }
       </p>
       <form class="fields" method="post" action="${safeUrl(`/reports/mail${query(asked)}#mail`)}">
-        ${filterSelects({ every: own?.every ?? '' })('every', 'Mail', 'Off', [
+        ${filterSelects({ every: own?.every ?? '' })('every', 'How often', 'Off', [
           ['week', 'Weekly, each Monday'],
           ['month', 'Monthly, on the first'],
         ])}

@@ -141,7 +141,7 @@ describeInBrowser('five people', (browser) => {
       press: 'Create monitor',
     });
     expect(await sentence(member)).toContain('Nightly backup');
-    await sendAt(member, '/groups', { fill: { name: 'Night' }, press: 'Create group' });
+    await sendAt(member, '/groups/new', { fill: { name: 'Night' }, press: 'Create group' });
     expect(await sentence(member)).toContain('Night');
     await sendAt(
       member,

@@ -296,6 +296,7 @@ export const pageLooks: readonly PageLook[] = [
     as: 'owner',
   },
   { name: 'groups', path: '/groups', as: 'owner' },
+  { name: 'group-new', path: '/groups/new', as: 'owner' },
   { name: 'groups-of-a-viewer', path: '/groups', as: 'viewer' },
   { name: 'group', path: ({ groupOf }) => `/groups/${groupOf('Platform')}`, as: 'owner' },
   { name: 'group-of-a-viewer', path: ({ groupOf }) => `/groups/${groupOf('Shop')}`, as: 'viewer' },

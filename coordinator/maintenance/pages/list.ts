@@ -129,8 +129,12 @@ function coversText({ covers, monitors, groups }: Row): string {
 /** What ends or begins when, the rows say. */
 function sentenceOf({ running, coming }: Listed): string {
   if (running === 0)
-    return coming === 0 ? 'No maintenance scheduled' : `${coming} upcoming maintenance`;
-  return `${running} maintenance active${coming === 0 ? '' : `, ${coming} upcoming`}`;
+    return coming === 0 ? 'No maintenance scheduled' : `${windowsText(coming)} upcoming`;
+  return `${windowsText(running)} active${coming === 0 ? '' : `, ${coming} upcoming`}`;
+}
+
+function windowsText(count: number): string {
+  return count === 1 ? '1 window' : `${count} windows`;
 }
 
 function pageLinks(count: number, page: number, over: boolean): Html | null {

@@ -9,15 +9,7 @@ import { Refusal } from '../../../shared/base/errors.ts';
 import { capital } from '../../../shared/base/text.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import { confirm } from '../../web/confirm.ts';
-import {
-  figure,
-  heading,
-  levelBar,
-  linkButton,
-  nothing,
-  stateMark,
-  stateOf,
-} from '../../web/elements.ts';
+import { figure, heading, linkButton, nothing, stateMark, stateOf } from '../../web/elements.ts';
 import { refuseUnlessMay } from '../../web/forms.ts';
 import { type Html, html, icon, joined, safeUrl } from '../../web/html.ts';
 import { menuLink, moreActions } from '../../web/menu.ts';
@@ -31,7 +23,6 @@ import {
 } from '../../web/page.ts';
 import { stacked, table } from '../../web/tables.ts';
 import { showMaintenanceWindow } from '../contract.ts';
-import { windowMark } from './list.ts';
 import { occurrence, titleFrom, upcomingTable } from './parts.ts';
 
 const windowPage = forMembers.get('/maintenance/:window_id', async (request) =>
@@ -52,13 +43,11 @@ function showPage(request: MembersRequest, shown: WindowDetail): PageAnswer {
       <div class="stack" id="window-${window.id}">
         ${heading({
           sentence: sentenceOf(shown, now),
-          below: html`
-            ${windowMark(state)} <span class="softer">·</span> ${
-              isOver
-                ? 'In uptime its time counts as maintenance'
-                : 'Checks go on, and alerts wait until it ends'
-            }${!may(updateMaintenanceWindow) && '. Your role can only view it.'}
-          `,
+          below: `${
+            isOver
+              ? 'In uptime its time counts as maintenance.'
+              : 'Checks go on, and alerts wait until it ends.'
+          }${may(updateMaintenanceWindow) ? '' : ' Your role can only view it.'}`,
           actions: actionsOf(shown, request),
           trail: [{ href: '/maintenance', name: 'Maintenance' }],
         })}
@@ -143,6 +132,8 @@ function progress({ window }: WindowDetail, { now, times }: MembersRequest): Htm
   const [running] = window.next_occurrences;
   if (!running) return null;
   const [begins, ends] = [Date.parse(running.starts_at), Date.parse(running.ends_at)];
+  const percent = Math.round(Math.min(1, (now - begins) / (ends - begins)) * 100);
+  const anchor = percent < 10 ? 'start' : percent > 90 ? 'end' : 'middle';
   return html`
     <section class="card">
       <p class="section-head">
@@ -150,7 +141,12 @@ function progress({ window }: WindowDetail, { now, times }: MembersRequest): Htm
         <b>${durationText(now - begins)} of ${durationText(ends - begins)}</b>
         <span>${times.text(running.ends_at, 'minute')}</span>
       </p>
-      ${levelBar((now - begins) / (ends - begins), 'maintenance')}
+      <svg class="elapsed" aria-hidden="true">
+        <rect y="4" width="100%" height="8"></rect>
+        <rect class="fill-maintenance" y="4" width="${percent}%" height="8"></rect>
+        <line x1="${percent}%" x2="${percent}%" y2="16"></line>
+        <text x="${percent}%" y="32" text-anchor="${anchor}">now, ${times.text(now, 'minute')}</text>
+      </svg>
     </section>
   `;
 }

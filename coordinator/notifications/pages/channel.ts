@@ -79,7 +79,7 @@ async function pageOf(
       <div class="stack" id="channel-${channel.id}">
         ${heading({
           sentence: sentenceOf(channel, mail),
-          below: channelMark(channel, mail),
+          below: channelStateOf(channel, mail).state === 'up' && channelMark(channel, mail),
           actions: actionsOf(request, channel),
           trail: [{ href: '/alerts', name: 'Alerts' }],
         })}

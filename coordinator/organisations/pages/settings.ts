@@ -14,7 +14,7 @@ import {
   selectField,
   textField,
 } from '../../web/forms.ts';
-import { type Html, html, icon, type Part } from '../../web/html.ts';
+import { type Html, html, icon, type Part, safeUrl } from '../../web/html.ts';
 import {
   deviceZoneFrom,
   forMembers,
@@ -101,16 +101,16 @@ const planNames: Readonly<Record<string, string>> = {
   self_hosted: 'Self-hosted',
 };
 
-const nouns: Readonly<Record<string, string>> = {
-  monitors: 'Monitors',
-  status_pages: 'Status pages',
-  members: 'Members',
-  private_probes: 'Private probes',
-  channels: 'Channels',
-  webhooks: 'Webhooks',
-  groups: 'Groups',
-  objectives: 'Objectives',
-  windows: 'Active and upcoming maintenance',
+const places: Readonly<Record<string, readonly [words: string, href: string]>> = {
+  monitors: ['Monitors', '/'],
+  status_pages: ['Status pages', '/status-pages'],
+  members: ['Members', '/members'],
+  private_probes: ['Private probes', '/probes'],
+  channels: ['Channels', '/alerts'],
+  webhooks: ['Webhooks', '/webhooks'],
+  groups: ['Groups', '/groups'],
+  objectives: ['Objectives', '/objectives'],
+  windows: ['Maintenance windows', '/maintenance'],
 };
 
 /** Name, plan, and how much of the plan is used. */
@@ -152,36 +152,49 @@ export const organisationPage = forMembers.get('/organisation', async (request) 
           )}
           ${
             may(listAudit) &&
-            row('Audit log', 'Who changed what, and when', linkButton('/audit', 'Open audit log'))
+            row(
+              'Audit log',
+              'Who changed what, and when',
+              linkButton('/audit', openWords('audit log')),
+            )
           }
           ${
             may(endOrganisation) &&
             row(
               'Sign-in provider',
               'Members sign in at your own provider, with the role of their groups',
-              linkButton('/organisation/sign-in', 'Sign-in provider'),
+              linkButton('/organisation/sign-in', openWords('sign-in provider')),
             )
           }
           ${
             may(beginExport) &&
             row('Export', 'All data, as one file', linkButton('/organisation/export', 'Export'))
           }
-          ${
-            may(endOrganisation) &&
-            row(
-              'Deletion',
-              'Deletes everything after seven days. Until then you can undo it.',
-              linkButton('/organisation/delete', 'Delete', { symbol: 'delete', danger: true }),
-            )
-          }
         </dl>
         <section>
           <h2>Usage</h2>
-          <dl class="figures uses">${used.map(usedRow)}</dl>
+          <dl class="figures facts-row uses">${used.map(usedRow)}</dl>
         </section>
+        ${
+          may(endOrganisation) &&
+          html`
+            <dl class="card settings">
+              ${row(
+                'Deletion',
+                'Deletes everything after seven days. Until then you can undo it.',
+                linkButton('/organisation/delete', 'Delete', { danger: true }),
+              )}
+            </dl>
+          `
+        }
       `,
   });
 });
+
+/** What a row opens is said by its label, but to those who hear the button alone. */
+function openWords(what: string): Html {
+  return html`Open<span class="unseen"> ${what}</span>`;
+}
 
 function row(label: string, value: Part, action: Part = null): Html {
   return html`
@@ -207,9 +220,10 @@ function planWords({ least_interval_s, used }: Organisation): string {
 type Used = Organisation['used'][number];
 
 function usedRow(used: Used): Html {
+  const [words, href] = places[used.what] ?? [used.what, '/'];
   return html`
     <div>
-      <dt>${nouns[used.what] ?? used.what}</dt>
+      <dt><a href="${safeUrl(href)}">${words}</a></dt>
       <dd>
         <span>
           ${countText(used.count)}

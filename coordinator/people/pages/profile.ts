@@ -289,13 +289,16 @@ export const profilePage = forPersons.get('/profile', async ({ askOwn, times }) 
             row(
               'Sign-in providers',
               'Sign in without a password of this service',
-              linkButton('/profile/providers', 'Providers'),
+              linkButton(
+                '/profile/providers',
+                html`Open<span class="unseen"> sign-in providers</span>`,
+              ),
             )
           }
           ${row(
             'Sessions',
             count(sessions.items.length, 'This browser only', 'browsers'),
-            linkButton('/profile/sessions', 'Sessions'),
+            linkButton('/profile/sessions', html`Open<span class="unseen"> sessions</span>`),
           )}
         </dl>
       `,

@@ -61,7 +61,7 @@ function settings(
           <dl class="figures">
             ${figure('People', countText(scim.people))}
             ${figure('Groups', countText(scim.groups))}
-            ${figure('Last change', scim.changed_at === null ? 'None yet' : times.ago(scim.changed_at))}
+            ${figure('Last sync', scim.changed_at === null ? 'None yet' : times.ago(scim.changed_at))}
           </dl>
         `
       }

@@ -173,7 +173,7 @@ function settingsForm(editing: Editing, document: string): Html | null {
           class="button button-main"
           name="act"
           value="save"
-          formaction="/status-pages/${page.id}?pressed=save"
+          formaction="/status-pages/${page.id}?pressed=save"${!isChanged && html` data-awaits-change`}
         >
           Save
         </button>

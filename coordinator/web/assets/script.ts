@@ -8,7 +8,7 @@ import {
   tickTimes,
 } from './script/own-zone.ts';
 import { listenToKeys, openPalette } from './script/palette.ts';
-import { sendForms, stayOnForms } from './script/stay-on-forms.ts';
+import { awaitChanges, sendForms, stayOnForms } from './script/stay-on-forms.ts';
 
 // Convenience only: every page works fully without it.
 keepLive();
@@ -21,4 +21,5 @@ tickTimes();
 checkAll();
 filterChoices();
 stayOnForms();
+awaitChanges();
 sendForms();

@@ -21,15 +21,16 @@ const monitor = async (name: string): Promise<string> =>
   placeOf(
     await post('/monitors/new', { type: 'heartbeat', name, interval_s: '3600', act: 'save' }),
   ).split(/[/?#]/)[2] ?? '';
-const make = async (name: string): Promise<string> => placeOf(await post('/groups', { name }));
+const make = async (name: string): Promise<string> => placeOf(await post('/groups/new', { name }));
 
-test('without groups, the page is one sentence and one form; a viewer reads who can create them', async () => {
+test('without groups, the page is one sentence and one button; a viewer reads who can create them', async () => {
   const { text } = await get('/groups');
   expect(text).toContain('No groups yet');
-  expect(text).toContain('action="/groups"');
+  expect(text).toContain('href="/groups/new"');
   const viewer = await get('/groups', web.house.viewer);
   expect(viewer.text).toContain('Your role can only read');
-  expect(viewer.text).not.toContain('action="/groups"');
+  expect(viewer.text).not.toContain('href="/groups/new"');
+  expect((await get('/groups/new', web.house.viewer)).status).toBe(403);
 });
 
 test('a group is made, monitors are moved in from where they are, and out again', async () => {

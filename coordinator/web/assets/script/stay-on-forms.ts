@@ -102,6 +102,22 @@ export const stayOnForms = (): void => {
   });
 };
 
+/**
+ * What is stored already is not to be saved: the button works from the first change on. When a page is
+ * loaded again, browsers keep what was filled in.
+ */
+export const awaitChanges = (): void => {
+  const [opened] = performance.getEntriesByType('navigation');
+  if (!(opened instanceof PerformanceNavigationTiming) || opened.type !== 'navigate') return;
+  for (const button of document.querySelectorAll<HTMLButtonElement>('[data-awaits-change]')) {
+    button.disabled = true;
+    for (const kind of ['input', 'change'])
+      button.form?.addEventListener(kind, () => {
+        button.disabled = false;
+      });
+  }
+};
+
 /** For half a minute; after that, the reader has to press the button. */
 const maxTries = 15;
 const retryMs = 2_000;

@@ -132,7 +132,7 @@ describe('windows', () => {
   describe('a window', () => {
     test('is created, listed, shown to viewers, and its form shows it again', async () => {
       const address = await made({ repeats: 'monthly_last', until: '2031-03-24' });
-      expect((await get('/maintenance')).text).toContain('<h1>1 upcoming maintenance</h1>');
+      expect((await get('/maintenance')).text).toContain('<h1>1 window upcoming</h1>');
       const { text } = await get(address, web.house.viewer);
       expect(text).toContain('Upgrade starts in 3 days 15 h');
       expect(text).toContain('<dd>Every month on the last Sunday, until 24 March 2031</dd>');
@@ -169,7 +169,7 @@ describe('windows', () => {
     test('starts now, ends now, and is then among the past ones', async () => {
       const address = await made({ name: 'Now', when: 'now', for_s: '7200' });
       expect((await get(address)).text).toContain('Now ends in 2 h');
-      expect((await get('/maintenance')).text).toMatch(/<h1>1 maintenance active.*2 h left/);
+      expect((await get('/maintenance')).text).toMatch(/<h1>1 window active.*2 h left/);
       expect((await get('/')).text).toContain('Maintenance');
       now += 600_000;
       expect((await post(`${address}/end`, {})).headers.get('location')).toBe(address);

@@ -205,7 +205,7 @@ describe('deleting the organisation', () => {
       409,
       true,
     ]);
-    expect((await post('/groups', { name: 'G' }, house.member)).status).toBe(409);
+    expect((await post('/groups/new', { name: 'G' }, house.member)).status).toBe(409);
     expect((await post('/organisation/keep', {}, house.admin)).status).toBe(403);
     expect((await post('/organisation/keep', {}, house.owner)).status).toBe(303);
     expect(await web.text('/', house.owner)).not.toContain('will be deleted');
