@@ -365,7 +365,7 @@ const editPages = forMembers.form('/groups/:group_id/edit', async (request) => {
   };
 });
 
-type Around = Pick<Heading, 'below' | 'trail'> & {
+type Around = Required<Pick<Heading, 'below' | 'trail'>> & {
   readonly sentence: string;
   readonly act: string;
   readonly back: string;

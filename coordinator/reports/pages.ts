@@ -231,7 +231,7 @@ async function sharing(
           items.map(({ id, title, period: of, at, expires_at }) => ({
             Report: of === null ? title : `${title}, ${periodWords(of)}`,
             Shared: times.ago(at),
-            Ends: expires_at === null ? 'When revoked' : times.moment(expires_at),
+            Ends: expires_at === null ? 'Never' : times.moment(expires_at),
             Revoke: acts(html`
               <form method="post" action="/reports/shares/${id}/withdraw">
                 ${rowAct({ symbol: 'delete', words: 'Revoke', of: title })}

@@ -62,6 +62,8 @@ describeInBrowser('forms', (browser) => {
     test('orders rows that are dragged, a heading with its monitors, and saves the order once', async () => {
       const tab = await open(`/status-pages/${demo.page.id}`);
       const { page } = tab;
+      const save = page.getByRole('button', { name: 'Save', exact: true });
+      expect(await save.isDisabled()).toBe(true);
       const names = async () =>
         Promise.all(
           (await page.getByLabel(/^Public name of/).all()).map((each) => each.inputValue()),
@@ -78,7 +80,7 @@ describeInBrowser('forms', (browser) => {
       await page.mouse.up();
       await page.getByText('Unsaved changes').waitFor();
       expect(await names()).toEqual([...others, ...saved, 'Shop in Oslo']);
-      await page.getByRole('button', { name: 'Save', exact: true }).click();
+      await save.click();
       await page.getByText('Saved.').waitFor();
       expect(await names()).toEqual([...others, ...saved, 'Shop in Oslo']);
       expect(tab.complaints).toEqual([]);

@@ -43,7 +43,11 @@ try {
           await tab.page.goto(`${web.url}${addressOf(look, demo)}`);
           await awaitFont(tab.page);
           await look.first?.(tab);
-          await tab.page.screenshot({ path: file, fullPage: true });
+          // As tall as the page: while the browser takes what is beyond the screen, it forgets that
+          // a finger points, and all would be smaller than it is.
+          const height = Number(await tab.page.evaluate('document.documentElement.scrollHeight'));
+          await tab.page.setViewportSize({ width, height });
+          await tab.page.screenshot({ path: file });
           process.stdout.write(`${file}\n`);
         } catch (error) {
           // The others are worth having.

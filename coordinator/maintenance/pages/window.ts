@@ -145,7 +145,7 @@ function progress({ window }: WindowDetail, { now, times }: MembersRequest): Htm
         <rect y="4" width="100%" height="8"></rect>
         <rect class="fill-maintenance" y="4" width="${percent}%" height="8"></rect>
         <line x1="${percent}%" x2="${percent}%" y2="16"></line>
-        <text x="${percent}%" y="32" text-anchor="${anchor}">now, ${times.text(now, 'minute')}</text>
+        <text x="${percent}%" y="30" text-anchor="${anchor}">now, ${times.text(now, 'minute')}</text>
       </svg>
     </section>
   `;

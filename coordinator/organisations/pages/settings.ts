@@ -110,7 +110,7 @@ const places: Readonly<Record<string, readonly [words: string, href: string]>> =
   webhooks: ['Webhooks', '/webhooks'],
   groups: ['Groups', '/groups'],
   objectives: ['Objectives', '/objectives'],
-  windows: ['Maintenance windows', '/maintenance'],
+  windows: ['Maintenance', '/maintenance'],
 };
 
 /** Name, plan, and how much of the plan is used. */
