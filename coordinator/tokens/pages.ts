@@ -138,7 +138,7 @@ function endOf({ expires_at, over }: Token, { times }: MembersRequest): Part {
   return expires_at === null
     ? html`<span class="usual">Never</span>`
     : over
-      ? html`<span class="state state-verifying">Expired ${times.moment(expires_at)}</span>`
+      ? html`<span class="state state-verifying">Expired ${times.ago(expires_at)}</span>`
       : times.moment(expires_at);
 }
 

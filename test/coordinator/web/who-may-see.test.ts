@@ -110,7 +110,8 @@ const expected: Readonly<Record<string, string>> = {
   // The first who may deletes it; after that there is none.
   'POST /objectives/:objective_id/delete': 'in 403 404 403 ok 404 404',
   'GET /groups': members,
-  'POST /groups': writers,
+  'GET /groups/new': writers,
+  'POST /groups/new': writers,
   'GET /groups/:group_id': ofOurs,
   'GET /groups/:group_id/add': writersOfOurs,
   'POST /groups/:group_id/add': writersOfOurs,
