@@ -1,4 +1,5 @@
 import { type FastifyInstance, fastify } from 'fastify';
+import { afterAll, beforeAll } from 'vitest';
 import { restServerOptions } from '../../coordinator/api/routes.ts';
 import { createRateLimiter } from '../../coordinator/gate/rate-limit.ts';
 import { beginProviderSignIn, finishProviderSignIn } from '../../coordinator/providers/contract.ts';
@@ -10,9 +11,9 @@ import { createAccountSecrets } from '../../coordinator/secrets/account-secrets.
 import { newId } from '../../shared/base/crypto.ts';
 import { isRecord } from '../../shared/base/json.ts';
 import { createLog } from '../../shared/base/log.ts';
-import type { GateBench, signUpPolicyOf } from './gate.ts';
+import { type GateBench, gateBench, signUpPolicyOf } from './gate.ts';
 import { createTestOrganisation, type TestOrganisation, testSecretKey } from './people.ts';
-import { askedOf, ownProvider, type TestProvider } from './sign-in-providers.ts';
+import { askedOf, openProviderPlace, ownProvider } from './sign-in-providers.ts';
 
 /** Where providers say who is there, over the gate of a test. */
 
@@ -97,29 +98,52 @@ export const createScimHouse = async (
   return { house, domain, token, address: (name) => `${name}@${domain}` };
 };
 
-/** Signs in at the provider of a house, as whoever has this address there. */
-export const comeInTo = async (
-  {
-    bench,
-    door,
-    provider,
-  }: {
-    readonly bench: GateBench;
-    readonly door: ReturnType<typeof signUpPolicyOf>;
-    readonly provider: TestProvider;
-  },
-  { house: { organisation: key } }: ScimHouse,
-  email: string,
-  sub = newId(),
-) => {
-  provider.claims = { sub, email, email_verified: true, groups: ['bosses'] };
-  provider.info = { sub };
-  await bench.sql`update sign_in_providers set issuer = ${provider.issuer}
-    where organisation_id = ${key}`;
-  const { address, secret } = await door.visit(beginProviderSignIn, { provider: key });
-  const asked = askedOf(address);
-  const answer = String(new URLSearchParams({ code: provider.grant(asked), state: asked.state }));
-  return door.visit(finishProviderSignIn, { provider: key, secret, answer });
+/**
+ * A bench whose houses are provisioned by one provider, for all tests of a file.
+ * `installationToken`: the provider provisions the installation, too.
+ */
+export const openScimBench = async (installationToken?: string) => {
+  const place = openProviderPlace(['login.example']);
+  const provider = await place.open('login.example');
+  const { installation, ...part } = place.part(provider.issuer);
+  const providers: ProvidersPart = {
+    ...part,
+    installation:
+      installationToken === undefined
+        ? installation
+        : installation && { ...installation, scim_token: installationToken },
+  };
+  const bench = gateBench(undefined, undefined, undefined, () => providers);
+  const door = signUpPolicyOf(bench);
+  let face: ScimFace | undefined;
+  beforeAll(() => {
+    face = openScim(bench, { providers });
+  });
+  afterAll(async () => {
+    await face?.close();
+    await provider.close();
+    await place.close();
+  });
+  const ask: ScimFace['ask'] = (...asked) => {
+    if (!face) throw new Error('the bench is there in tests only');
+    return face.ask(...asked);
+  };
+  /** Signs in at the provider of a house, as whoever has this address there. */
+  const comeIn = async (
+    { house: { organisation: key } }: ScimHouse,
+    email: string,
+    sub = newId(),
+  ) => {
+    provider.claims = { sub, email, email_verified: true, groups: ['bosses'] };
+    provider.info = { sub };
+    await bench.sql`update sign_in_providers set issuer = ${provider.issuer}
+      where organisation_id = ${key}`;
+    const { address, secret } = await door.visit(beginProviderSignIn, { provider: key });
+    const asked = askedOf(address);
+    const answer = String(new URLSearchParams({ code: provider.grant(asked), state: asked.state }));
+    return door.visit(finishProviderSignIn, { provider: key, secret, answer });
+  };
+  return { bench, door, provider, ask, comeIn };
 };
 
 export const userSchema = 'urn:ietf:params:scim:schemas:core:2.0:User';

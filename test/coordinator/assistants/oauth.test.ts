@@ -30,27 +30,27 @@ import { testSecretKey } from '../../support/people.ts';
 import { judgingTool, runProgram } from '../../support/processes.ts';
 import { startWeb, type TestWeb } from '../../support/web.ts';
 
+const clock = { ahead: 0, now: () => Date.now() + clock.ahead };
+let web: TestWeb;
+let browser: Browser;
+const { register, addressFor, codeOf, exchange, refresh, isIn } = anonymousAt(
+  () => web,
+  () => browser,
+);
+
+beforeAll(async () => {
+  web = await startWeb({ clock });
+});
+afterAll(() => web.close());
+beforeEach(async () => {
+  clock.ahead = 0;
+  browser = createBrowser(web, web.house.owner);
+  await web.sql`delete from attempts`;
+});
+
 /** What is given out: how often it is good, for whom, and what is left of it. */
 describe('grants', () => {
-  const clock = { ahead: 0, now: () => Date.now() + clock.ahead };
   const log = createLog({ name: 'test', level: 'silent' });
-
-  let web: TestWeb;
-  let browser: Browser;
-  const { register, addressFor, codeOf, exchange, refresh, isIn } = anonymousAt(
-    () => web,
-    () => browser,
-  );
-
-  beforeAll(async () => {
-    web = await startWeb({ clock });
-  });
-  afterAll(() => web.close());
-  beforeEach(async () => {
-    clock.ahead = 0;
-    browser = createBrowser(web, web.house.owner);
-    await web.sql`delete from attempts`;
-  });
 
   describe('a refresh token', () => {
     test('survives that two processes of one client use it at once, and is good for no more than that moment', async () => {
@@ -229,25 +229,6 @@ describe('grants', () => {
 
 /** What somebody tries who asks to be connected. */
 describe('oauth abuse', () => {
-  const clock = { ahead: 0, now: () => Date.now() + clock.ahead };
-
-  let web: TestWeb;
-  let browser: Browser;
-  const { register, addressFor, codeOf, exchange, isIn } = anonymousAt(
-    () => web,
-    () => browser,
-  );
-
-  beforeAll(async () => {
-    web = await startWeb({ clock });
-  });
-  afterAll(() => web.close());
-  beforeEach(async () => {
-    clock.ahead = 0;
-    browser = createBrowser(web, web.house.owner);
-    await web.sql`delete from attempts`;
-  });
-
   describe('a client', () => {
     test('is redirected only to an address that it registered', async () => {
       const { id } = await register();
@@ -440,14 +421,7 @@ describe('oauth conformance', () => {
   const suite = judgingTool('conformance-2026-07-28/dist/index.js');
   const folder = mkdtempSync(join(tmpdir(), 'antipode-authorization-'));
 
-  let web: TestWeb;
-  beforeAll(async () => {
-    web = await startWeb();
-  });
-  afterAll(async () => {
-    rmSync(folder, { recursive: true });
-    await web.close();
-  });
+  afterAll(() => rmSync(folder, { recursive: true }));
 
   /** A port that nobody has: the suite waits there for the browser to come back. */
   const freePort = async (): Promise<number> => {

@@ -49,26 +49,33 @@ const delivered: Delivered = {
   working: () => undefined,
 };
 
-/** Of a partition that has been read, while all probes say that they keep nothing. */
-const deliveriesOf = (partition: number) => {
-  const deliveries = openDeliveries({
+/** Of a partition that has been read, while the only probe says that it keeps nothing. */
+const deliveriesOf = (
+  partition: number,
+  ask: Parameters<typeof openDeliveries>[0]['ask'] = () => Promise.resolve({ is: 'done' }),
+  handedOver = () => true,
+) =>
+  openDeliveries({
     partition,
     deps: {
       bus,
       log,
       timing: usualTiming,
-      presences: () => [{ probe, heard_at: performance.now(), handed_over: true }],
+      presences: () => [{ probe, heard_at: performance.now(), handed_over: handedOver() }],
     },
     isLoaded: () => true,
-    ask: () => Promise.resolve({ is: 'done' }),
+    ask,
   });
+
+const tickedDeliveriesOf = (partition: number) => {
+  const deliveries = deliveriesOf(partition);
   const ticker = setInterval(() => tickDeliveries(deliveries, performance.now()), 20);
   return { deliveries, end: () => clearInterval(ticker) };
 };
 
 test('a partition is not caught up while the bus has something for it that has not come yet', async () => {
   await bus.store(subjects.result('Europe', 1, probe), 'of the past');
-  const [full, empty] = [deliveriesOf(1), deliveriesOf(2)];
+  const [full, empty] = [tickedDeliveriesOf(1), tickedDeliveriesOf(2)];
   await eventually(() => isCaughtUp(empty.deliveries));
   // As long again as it took the other.
   await passed(500);
@@ -95,16 +102,9 @@ test('a message that the partition postpones is held, and decided when all have 
     { is: 'waits', since: performance.now() - 5_000, from: ['another'] },
   ];
   let handedOver = false;
-  const deliveries = openDeliveries({
-    partition: 3,
-    deps: {
-      bus,
-      log,
-      timing: usualTiming,
-      presences: () => [{ probe, heard_at: performance.now(), handed_over: handedOver }],
-    },
-    isLoaded: () => true,
-    ask: async (message) => {
+  const deliveries = deliveriesOf(
+    3,
+    async (message) => {
       if (message.is === 'deliveries')
         shown.push([
           message.backlog.until === null ? 'working' : 'holding',
@@ -112,7 +112,8 @@ test('a message that the partition postpones is held, and decided when all have 
         ]);
       return (message.is === 'deliveries' && answers.shift()) || { is: 'done' };
     },
-  });
+    () => handedOver,
+  );
   // Nobody is waited for any more since the partition was taken over.
   handedOver = true;
   await eventually(() => !tickDeliveries(deliveries, performance.now()));
@@ -133,21 +134,11 @@ test('a message that the partition postpones is held, and decided when all have 
 test('what the database does not take is tried again in its order, before what came later, and nothing is judged by the clock meanwhile', async () => {
   const told: string[][] = [];
   let isAway = true;
-  const deliveries = openDeliveries({
-    partition: 4,
-    deps: {
-      bus,
-      log,
-      timing: usualTiming,
-      presences: () => [{ probe, heard_at: performance.now(), handed_over: true }],
-    },
-    isLoaded: () => true,
-    ask: (message) => {
-      if (isAway)
-        return Promise.reject(Object.assign(new Error('no database'), { code: 'ECONNREFUSED' }));
-      if (message.is === 'deliveries') told.push(message.deliveries.map(({ subject }) => subject));
-      return Promise.resolve({ is: 'done' });
-    },
+  const deliveries = deliveriesOf(4, (message) => {
+    if (isAway)
+      return Promise.reject(Object.assign(new Error('no database'), { code: 'ECONNREFUSED' }));
+    if (message.is === 'deliveries') told.push(message.deliveries.map(({ subject }) => subject));
+    return Promise.resolve({ is: 'done' });
   });
   const waits = () => tickDeliveries(deliveries, performance.now());
   let given = 0;
@@ -170,17 +161,7 @@ test('what the database does not take is tried again in its order, before what c
 
 test('what cannot be processed for another reason is given back, and holds up nobody', async () => {
   const given: string[] = [];
-  const deliveries = openDeliveries({
-    partition: 5,
-    deps: {
-      bus,
-      log,
-      timing: usualTiming,
-      presences: () => [{ probe, heard_at: performance.now(), handed_over: true }],
-    },
-    isLoaded: () => true,
-    ask: () => Promise.reject(new Error('a fault of ours')),
-  });
+  const deliveries = deliveriesOf(5, () => Promise.reject(new Error('a fault of ours')));
   const waits = () => tickDeliveries(deliveries, performance.now());
   await eventually(() => !waits());
   await takeMessages(deliveries, [{ ...delivered, nak: () => void given.push('first') }]);

@@ -10,26 +10,27 @@ import { describeInBrowser } from '../../../support/in-browser.ts';
 import { inPerson } from '../../../support/people.ts';
 import { startWeb, type TestWeb } from '../../../support/web.ts';
 
+const password = 'correct horse';
+const same = { 'sec-fetch-site': 'same-origin' };
+const time = { now: Date.now() };
+let web: TestWeb;
+beforeAll(async () => {
+  web = await startWeb({ host: 'localhost', clock: { now: () => time.now } });
+});
+afterAll(() => web.close());
+
+const newPerson = async (): Promise<string> => {
+  const email = `ada-${newId()}@shop.example`;
+  await web.gate.execute(
+    createUser,
+    inPerson(web.house.owner.caller),
+    rawInput(createUser, { email, password, role: 'owner' }),
+  );
+  return email;
+};
+
 /** Passkeys, with a browser that has an authenticator of its own (WebAuthn's virtual one). */
 describe('passkeys', () => {
-  const password = 'correct horse';
-  const same = { 'sec-fetch-site': 'same-origin' };
-  let web: TestWeb;
-  beforeAll(async () => {
-    web = await startWeb({ host: 'localhost' });
-  });
-  afterAll(() => web.close());
-
-  const newPerson = async (): Promise<string> => {
-    const email = `ada-${newId()}@shop.example`;
-    await web.gate.execute(
-      createUser,
-      inPerson(web.house.owner.caller),
-      rawInput(createUser, { email, password, role: 'owner' }),
-    );
-    return email;
-  };
-
   describe('without a browser that answers', () => {
     test('an invalid answer is refused in words, and signs no one in', async () => {
       const clientDataJSON = Buffer.from(
@@ -316,24 +317,6 @@ describe('passkeys', () => {
 
 /** The second step of signing in, as people meet it. */
 describe('second factor', () => {
-  const password = 'correct horse';
-  const same = { 'sec-fetch-site': 'same-origin' };
-  const time = { now: Date.now() };
-  let web: TestWeb;
-  beforeAll(async () => {
-    web = await startWeb({ clock: { now: () => time.now } });
-  });
-  afterAll(() => web.close());
-
-  const newPerson = async (): Promise<string> => {
-    const email = `ada-${newId()}@shop.example`;
-    await web.gate.execute(
-      createUser,
-      inPerson(web.house.owner.caller),
-      rawInput(createUser, { email, password, role: 'owner' }),
-    );
-    return email;
-  };
   const cookieFor = async (email: string): Promise<string> =>
     (await web.send('/sign-in', { email, password })).headers.getSetCookie()[0]?.split(';')[0] ??
     '';
@@ -361,16 +344,6 @@ describe('second factor', () => {
       );
       expect(confirmed.headers.get('location')).toBe(acts[0]);
       expect((await web.get(acts[0] ?? '', { cookie })).status).toBe(200);
-    });
-
-    test('are the user’s alone, and refuse forms from another site', async () => {
-      for (const path of ['/profile/two-step', ...acts])
-        expect((await web.get(path)).status).toBe(303);
-      for (const path of [...acts, '/sign-in/second-step'])
-        expect(
-          (await web.post(path, {}, { as: 'owner', headers: { 'sec-fetch-site': 'cross-site' } }))
-            .status,
-        ).toBe(403);
     });
 
     test('lead from what does not fit to what does', async () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import {
   beginProviderSignIn,
   finishProviderSignIn,
@@ -6,48 +6,35 @@ import {
 } from '../../../../coordinator/providers/contract.ts';
 import { endScimToken, setScimToken } from '../../../../coordinator/providers/scim/contract.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
-import { codeOfRefusal, gateBench, signUpPolicyOf } from '../../../support/gate.ts';
+import { codeOfRefusal } from '../../../support/gate.ts';
 import { createTestOrganisation } from '../../../support/people.ts';
 import {
-  comeInTo,
   createScimHouse,
   openScim,
+  openScimBench,
   patchOf,
-  type ScimFace,
   type ScimHouse,
 } from '../../../support/scim.ts';
-import { askedOf, client, openProviderPlace } from '../../../support/sign-in-providers.ts';
+import { askedOf, client } from '../../../support/sign-in-providers.ts';
 
 /** Whom a provider may let in and put out, and whom not. */
 
-const place = openProviderPlace(['login.example']);
-const provider = await place.open('login.example');
 const installationToken = 'the-token-of-the-installation-of-32-characters';
-const part = place.part(provider.issuer);
-const installation = part.installation && { ...part.installation, scim_token: installationToken };
-const bench = gateBench(undefined, undefined, undefined, () => ({ ...part, installation }));
-const door = signUpPolicyOf(bench);
-let face: ScimFace;
+const { bench, door, provider, ask, comeIn } = await openScimBench(installationToken);
 let first: Awaited<ReturnType<typeof createTestOrganisation>>;
 
 beforeAll(async () => {
   first = await createTestOrganisation(bench.sql, { name: 'First' });
-  face = openScim(bench, { providers: { ...part, installation } });
-});
-afterAll(async () => {
-  await face.close();
-  await provider.close();
-  await place.close();
 });
 
 const house = (more: Parameters<typeof createScimHouse>[1] = {}) => createScimHouse(bench, more);
 const post = (token: string, userName: string, more: object = {}) =>
-  face.ask(token, 'POST', '/Users', { userName, ...more });
+  ask(token, 'POST', '/Users', { userName, ...more });
 const idOf = ({ body }: { readonly body: Readonly<Record<string, unknown>> }) => String(body.id);
 const into = (token: string, displayName: string, ids: readonly string[]) =>
-  face.ask(token, 'POST', '/Groups', { displayName, members: ids.map((value) => ({ value })) });
+  ask(token, 'POST', '/Groups', { displayName, members: ids.map((value) => ({ value })) });
 const off = (token: string, id: string) =>
-  face.ask(token, 'PATCH', `/Users/${id}`, patchOf({ op: 'replace', value: { active: false } }));
+  ask(token, 'PATCH', `/Users/${id}`, patchOf({ op: 'replace', value: { active: false } }));
 
 type Look = {
   readonly id: string;
@@ -80,9 +67,6 @@ const addUser = async (
   return id;
 };
 
-const comeIn = (of: ScimHouse, email: string, sub?: string) =>
-  comeInTo({ bench, door, provider }, of, email, sub);
-
 describe('a token', () => {
   test.each([
     ['none', undefined],
@@ -91,7 +75,7 @@ describe('a token', () => {
     ['a text', "' or true --"],
   ])('is refused where there is %s, and says so in the form of the protocol', async (_, token) => {
     for (const path of ['/Users', '/Schemas', '/Nothing']) {
-      const answer = await face.ask(token, 'GET', path);
+      const answer = await ask(token, 'GET', path);
       expect(answer).toMatchObject({
         status: 401,
         headers: { 'www-authenticate': 'Bearer' },
@@ -102,7 +86,7 @@ describe('a token', () => {
 
   test('of a member, and the SCIM token at the API, open nothing', async () => {
     const { house: of, token } = await house();
-    expect((await face.ask(of.owner.readWrite, 'GET', '/Users')).status).toBe(401);
+    expect((await ask(of.owner.readWrite, 'GET', '/Users')).status).toBe(401);
     const [row] = await bench.sql<{ text: string }[]>`select
       (select string_agg(encode(scim_fingerprint, 'escape'), '') from sign_in_providers)
       || (select string_agg(l::text, '') from audit_log l) as text`;
@@ -112,7 +96,7 @@ describe('a token', () => {
   test('ends when another one is made, when it is ended, and with the domain', async () => {
     const of = await house();
     const { owner } = of.house;
-    const works = async (token: string) => (await face.ask(token, 'GET', '/Users')).status === 200;
+    const works = async (token: string) => (await ask(token, 'GET', '/Users')).status === 200;
     expect(await works(of.token)).toBe(true);
     const next = await bench.call(setScimToken, owner);
     expect([await works(of.token), await works(next.token)]).toEqual([false, true]);
@@ -145,8 +129,8 @@ describe('another organisation', () => {
     const [ours, theirs] = [await house(), await house()];
     const user = idOf(await post(ours.token, ours.address('ada')));
     const group = idOf(await into(ours.token, 'people', [user]));
-    const ask = (method: 'GET' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: object) =>
-      face.ask(theirs.token, method, path, body);
+    const asked = (method: 'GET' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: object) =>
+      ask(theirs.token, method, path, body);
     for (const [path, body] of [
       [`/Users/${user}`, { userName: theirs.address('ada') }],
       [`/Groups/${group}`, { displayName: 'x' }],
@@ -159,18 +143,20 @@ describe('another organisation', () => {
         ['PATCH', patch],
         ['DELETE', undefined],
       ] as const) {
-        const answer = await ask(method, path, sent);
+        const answer = await asked(method, path, sent);
         expect(answer.status).toBe(404);
-        expect(answer.body).toEqual((await ask(method, nowhere, sent)).body);
+        expect(answer.body).toEqual((await asked(method, nowhere, sent)).body);
       }
     }
     expect((await into(theirs.token, 'people', [user])).status).toBe(400);
     for (const filter of [`id eq "${user}"`, `userName eq "${ours.address('ada')}"`])
-      expect((await ask('GET', `/Users?filter=${encodeURIComponent(filter)}`)).body).toMatchObject({
+      expect(
+        (await asked('GET', `/Users?filter=${encodeURIComponent(filter)}`)).body,
+      ).toMatchObject({
         totalResults: 0,
       });
     const ofMember = encodeURIComponent(`members eq "${user}"`);
-    expect((await ask('GET', `/Groups?filter=${ofMember}`)).body).toMatchObject({
+    expect((await asked('GET', `/Groups?filter=${ofMember}`)).body).toMatchObject({
       totalResults: 0,
     });
     expect((await post(theirs.token, ours.address('eve'))).status).toBe(400);
@@ -217,7 +203,7 @@ describe('an account that there is', () => {
       role: 'viewer',
     });
     expect(JSON.stringify(made.body)).not.toContain('Own Name');
-    await face.ask(of.token, 'PUT', `/Users/${idOf(made)}`, { userName: of.address('renamed') });
+    await ask(of.token, 'PUT', `/Users/${idOf(made)}`, { userName: of.address('renamed') });
     expect(await lookAt(email, of.house.organisation)).toMatchObject({ role: 'viewer' });
     expect(await lookAt(of.address('renamed'), of.house.organisation)).toBeUndefined();
   });
@@ -234,7 +220,7 @@ describe('an account that there is', () => {
       const answer = await into(of.token, 'bosses', [idOf(made)]);
       expect(answer).toMatchObject({ status: 409, body: { scimType: 'uniqueness' } });
       expect(await roleOf(of, email)).toBe(isMember ? 'viewer' : undefined);
-      expect((await face.ask(of.token, 'GET', '/Groups')).body).toMatchObject({ totalResults: 0 });
+      expect((await ask(of.token, 'GET', '/Groups')).body).toMatchObject({ totalResults: 0 });
     }
   });
 
@@ -268,7 +254,7 @@ describe('an account that there is', () => {
     const of = await house();
     const id = idOf(await post(of.token, of.address('tpyo')));
     await into(of.token, 'people', [id]);
-    await face.ask(of.token, 'PUT', `/Users/${id}`, {
+    await ask(of.token, 'PUT', `/Users/${id}`, {
       userName: of.address('typo'),
       displayName: 'Ty Po',
     });
@@ -278,7 +264,7 @@ describe('an account that there is', () => {
       proven: false,
     });
     await comeIn(of, of.address('typo'));
-    await face.ask(of.token, 'PUT', `/Users/${id}`, { userName: of.address('later') });
+    await ask(of.token, 'PUT', `/Users/${id}`, { userName: of.address('later') });
     expect(await lookAt(of.address('later'), of.house.organisation)).toBeUndefined();
   });
 });
@@ -320,7 +306,7 @@ describe('who is turned off', () => {
         member: true,
       });
       if (how === 'active') await off(of.token, id);
-      else await face.ask(of.token, 'DELETE', `/Users/${id}`);
+      else await ask(of.token, 'DELETE', `/Users/${id}`);
       expect(await left(user)).toEqual(none);
       const again = await codeOfRefusal(
         comeIn(of, email, String(provider.claims.sub)).then(({ refused }) => {
@@ -337,7 +323,7 @@ describe('who is turned off', () => {
     const { id, email } = await everything(of, 'ada');
     await off(of.token, id);
     const on = patchOf({ op: 'Replace', path: 'active', value: 'True' });
-    await face.ask(of.token, 'PATCH', `/Users/${id}`, on);
+    await ask(of.token, 'PATCH', `/Users/${id}`, on);
     expect(await roleOf(of, email)).toBe('viewer');
   });
 
@@ -352,12 +338,12 @@ describe('who is turned off', () => {
         values (${of.house.organisation}, ${user}, 'admin')`;
         const id = idOf(await post(of.token, email, { active: how !== 'never on' }));
         if (how === 'off') await off(of.token, id);
-        if (how === 'removed') await face.ask(of.token, 'DELETE', `/Users/${id}`);
+        if (how === 'removed') await ask(of.token, 'DELETE', `/Users/${id}`);
         expect(await roleOf(of, email), how).toBeUndefined();
         if (how === 'removed') continue;
         await into(of.token, 'people', [id]);
         const on = patchOf({ op: 'replace', value: { active: true } });
-        const { status } = await face.ask(of.token, 'PATCH', `/Users/${id}`, on);
+        const { status } = await ask(of.token, 'PATCH', `/Users/${id}`, on);
         expect([status, await roleOf(of, email)], how).toEqual(
           proven ? [200, 'viewer'] : [409, undefined],
         );
@@ -373,10 +359,10 @@ describe('who is turned off', () => {
       and user_id = ${of.house.owner.user}`;
     const refused = { status: 409, body: { detail: expect.stringContaining('only owner') } };
     expect(await off(of.token, id)).toMatchObject(refused);
-    expect(await face.ask(of.token, 'DELETE', `/Users/${id}`)).toMatchObject(refused);
-    expect((await face.ask(of.token, 'DELETE', `/Groups/${group}`)).status).toBe(204);
+    expect(await ask(of.token, 'DELETE', `/Users/${id}`)).toMatchObject(refused);
+    expect((await ask(of.token, 'DELETE', `/Groups/${group}`)).status).toBe(204);
     expect(await roleOf(of, of.address('boss'))).toBe('owner');
-    expect((await face.ask(of.token, 'GET', `/Users/${id}`)).body).toMatchObject({ active: true });
+    expect((await ask(of.token, 'GET', `/Users/${id}`)).body).toMatchObject({ active: true });
   });
 });
 
@@ -427,7 +413,7 @@ describe('the installation’s provider', () => {
     await into(installationToken, 'admins', [idOf(made)]);
     expect(await lookAt(email, first.organisation)).toMatchObject({ role: 'admin' });
     const { token } = await house();
-    expect((await face.ask(token, 'GET', `/Users/${idOf(made)}`)).status).toBe(404);
+    expect((await ask(token, 'GET', `/Users/${idOf(made)}`)).status).toBe(404);
   });
 });
 
@@ -455,10 +441,10 @@ test('whom the installation’s provider turned off comes in nowhere, until it l
       values (${other.house.organisation}, ${row?.id ?? ''}, 'viewer')`;
     expect(await signIn()).toBe(true);
     if (how === 'active') await off(installationToken, id);
-    else await face.ask(installationToken, 'DELETE', `/Users/${id}`);
+    else await ask(installationToken, 'DELETE', `/Users/${id}`);
     expect(await signIn(), how).toBe(false);
     const on = patchOf({ op: 'replace', value: { active: true } });
-    if (how === 'active') await face.ask(installationToken, 'PATCH', `/Users/${id}`, on);
+    if (how === 'active') await ask(installationToken, 'PATCH', `/Users/${id}`, on);
     else await post(installationToken, email, { externalId: sub });
     expect(await signIn(), how).toBe(true);
   }
@@ -481,7 +467,7 @@ describe('many at once, and too much', () => {
     );
     const added = await Promise.all(
       users.map((user) =>
-        face.ask(
+        ask(
           of.token,
           'PATCH',
           `/Groups/${group}`,
@@ -494,7 +480,7 @@ describe('many at once, and too much', () => {
     const refused = added.filter(({ status }) => status === 403);
     expect(refused).toHaveLength(2);
     expect(refused[0]?.body.detail).toContain('The plan team allows 10 members');
-    const { body } = await face.ask(of.token, 'GET', `/Groups/${group}`);
+    const { body } = await ask(of.token, 'GET', `/Groups/${group}`);
     expect(body.members).toHaveLength(6);
   });
 
@@ -512,12 +498,12 @@ describe('many at once, and too much', () => {
   test('a body that is too large or too deep is refused', async () => {
     const of = await house();
     const large = { userName: of.address('x'), displayName: 'x'.repeat(3_000_000) };
-    expect(await face.ask(of.token, 'POST', '/Users', large)).toMatchObject({ status: 413 });
+    expect(await ask(of.token, 'POST', '/Users', large)).toMatchObject({ status: 413 });
     const deep = `{"userName":"x","name":${'['.repeat(5_000)}${']'.repeat(5_000)}}`;
-    expect((await face.ask(of.token, 'POST', '/Users', deep)).status).toBe(400);
+    expect((await ask(of.token, 'POST', '/Users', deep)).status).toBe(400);
     const many = patchOf(...Array.from({ length: 1_001 }, () => ({ op: 'add', value: {} })));
     const id = idOf(await post(of.token, of.address('x')));
-    expect((await face.ask(of.token, 'PATCH', `/Users/${id}`, many)).status).toBe(400);
+    expect((await ask(of.token, 'PATCH', `/Users/${id}`, many)).status).toBe(400);
   });
 
   test('no filter reaches the database as more than a text', async () => {
@@ -526,7 +512,7 @@ describe('many at once, and too much', () => {
     for (const text of [`x' or '1'='1`, `x"; drop table users; --`, '%', '_%', '\\\\'])
       for (const attribute of ['userName', 'emails.value', 'externalId', 'id', 'displayName']) {
         const filter = encodeURIComponent(`${attribute} eq ${JSON.stringify(text)}`);
-        expect((await face.ask(of.token, 'GET', `/Users?filter=${filter}`)).body).toMatchObject({
+        expect((await ask(of.token, 'GET', `/Users?filter=${filter}`)).body).toMatchObject({
           totalResults: 0,
         });
       }

@@ -1,34 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { endScimToken, setScimToken } from '../../../../coordinator/providers/scim/contract.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
-import { codeOfRefusal, gateBench, signUpPolicyOf } from '../../../support/gate.ts';
-import {
-  comeInTo,
-  createScimHouse,
-  openScim,
-  patchOf,
-  type ScimFace,
-  type ScimHouse,
-} from '../../../support/scim.ts';
-import { openProviderPlace } from '../../../support/sign-in-providers.ts';
+import { codeOfRefusal } from '../../../support/gate.ts';
+import { createScimHouse, openScimBench, patchOf, type ScimHouse } from '../../../support/scim.ts';
 
 /** Addresses that were given to somebody new, whose account is not the one of before. */
 
-const place = openProviderPlace(['login.example']);
-const provider = await place.open('login.example');
-const part = place.part(provider.issuer);
-const bench = gateBench(undefined, undefined, undefined, () => part);
-const door = signUpPolicyOf(bench);
-let face: ScimFace;
-
-beforeAll(() => {
-  face = openScim(bench, { providers: part });
-});
-afterAll(async () => {
-  await face.close();
-  await provider.close();
-  await place.close();
-});
+const { bench, door, ask, comeIn } = await openScimBench();
 
 /** Each in a house of its own, where whoever is provisioned is a viewer. */
 const begin = async () => {
@@ -39,18 +17,16 @@ const begin = async () => {
   return { of, email: of.address('ada'), token: of.token };
 };
 const post = async (token: string, userName: string, more: object = {}) => {
-  const { status, body } = await face.ask(token, 'POST', '/Users', { userName, ...more });
+  const { status, body } = await ask(token, 'POST', '/Users', { userName, ...more });
   return { status, type: body.scimType, detail: String(body.detail), id: String(body.id) };
 };
-const remove = (token: string, id: string) => face.ask(token, 'DELETE', `/Users/${id}`);
+const remove = (token: string, id: string) => ask(token, 'DELETE', `/Users/${id}`);
 const roleOf = async ({ house }: ScimHouse, email: string): Promise<string | undefined> => {
   const [row] = await bench.sql<{ role: string }[]>`select m.role from memberships m
     join users u on u.id = m.user_id
     where m.organisation_id = ${house.organisation} and lower(u.email) = lower(${email})`;
   return row?.role;
 };
-const comeIn = (of: ScimHouse, email: string, sub?: string) =>
-  comeInTo({ bench, door, provider }, of, email, sub);
 const addMember = async ({ house }: ScimHouse, email: string): Promise<void> => {
   const id = newId();
   await bench.sql`insert into users (id, email, password_hash, email_verified_at)
@@ -84,7 +60,7 @@ describe('an account is not the one of whoever gets its address next', () => {
       const { id } = await post(token, email);
       if (isOffFirst) {
         const patch = patchOf({ op: 'replace', value: { active: false } });
-        await face.ask(token, 'PATCH', `/Users/${id}`, patch);
+        await ask(token, 'PATCH', `/Users/${id}`, patch);
       }
       await remove(token, id);
       expect(await post(token, email)).toMatchObject(refused);
@@ -96,7 +72,7 @@ describe('an account is not the one of whoever gets its address next', () => {
     const { of, email, token } = await begin();
     const { id } = await post(token, email);
     await comeIn(of, email);
-    await face.ask(token, 'PUT', `/Users/${id}`, { userName: of.address('adele') });
+    await ask(token, 'PUT', `/Users/${id}`, { userName: of.address('adele') });
     expect(await post(token, email)).toMatchObject(refused);
     expect(await roleOf(of, email)).toBe('viewer');
   });
@@ -136,7 +112,7 @@ describe('an account is the one of', () => {
     await comeIn(of, email, 'a subject of ada');
     await remove(token, id);
     const group = { displayName: 'people' };
-    const { body } = await face.ask(token, 'POST', '/Groups', group);
+    const { body } = await ask(token, 'POST', '/Groups', group);
     await bench.sql`update sign_in_providers
       set group_roles = '[{"group":"people","role":"viewer"}]'
       where organisation_id = ${of.house.organisation}`;
@@ -144,7 +120,7 @@ describe('an account is the one of', () => {
     const ada = await post(token, email);
     const value = [{ value: bob.id }, { value: ada.id }];
     const patch = patchOf({ op: 'add', path: 'members', value });
-    expect((await face.ask(token, 'PATCH', `/Groups/${body.id}`, patch)).status).toBe(204);
+    expect((await ask(token, 'PATCH', `/Groups/${body.id}`, patch)).status).toBe(204);
     expect(await roleOf(of, of.address('bob'))).toBe('viewer');
     expect(await roleOf(of, email)).toBeUndefined();
     const { session } = await comeIn(of, email, 'a subject of ada');

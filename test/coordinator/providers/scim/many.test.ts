@@ -1,39 +1,19 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { Session } from '../../../../coordinator/database/session.ts';
 import { setSignInProvider } from '../../../../coordinator/providers/contract.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
-import { gateBench } from '../../../support/gate.ts';
-import {
-  createScimHouse,
-  openScim,
-  patchOf,
-  type ScimFace,
-  type ScimHouse,
-} from '../../../support/scim.ts';
-import { client, openProviderPlace } from '../../../support/sign-in-providers.ts';
+import { createScimHouse, openScimBench, patchOf, type ScimHouse } from '../../../support/scim.ts';
+import { client } from '../../../support/sign-in-providers.ts';
 
 /** That many people are settled as one is, with as many statements. */
 
-const place = openProviderPlace(['login.example']);
-const provider = await place.open('login.example');
-const part = place.part(provider.issuer);
-const bench = gateBench(undefined, undefined, undefined, () => part);
-let face: ScimFace;
-
-beforeAll(() => {
-  face = openScim(bench, { providers: part });
-});
-afterAll(async () => {
-  await face.close();
-  await provider.close();
-  await place.close();
-});
+const { bench, provider, ask } = await openScimBench();
 
 /** Ids of users who are in no group yet. */
 const users = async (of: ScimHouse, count: number, begin = 'user'): Promise<readonly string[]> => {
   const all: string[] = [];
   for (let nth = 0; nth < count; nth += 1) {
-    const { body } = await face.ask(of.token, 'POST', '/Users', {
+    const { body } = await ask(of.token, 'POST', '/Users', {
       userName: of.address(`${begin}${nth}`),
     });
     all.push(String(body.id));
@@ -42,9 +22,9 @@ const users = async (of: ScimHouse, count: number, begin = 'user'): Promise<read
 };
 const members = (ids: readonly string[]) => ids.map((value) => ({ value }));
 const group = async (of: ScimHouse, displayName: string, ids: readonly string[]) =>
-  face.ask(of.token, 'POST', '/Groups', { displayName, members: members(ids) });
+  ask(of.token, 'POST', '/Groups', { displayName, members: members(ids) });
 const patchGroup = (of: ScimHouse, id: string, ...operations: readonly object[]) =>
-  face.ask(of.token, 'PATCH', `/Groups/${id}`, patchOf(...operations));
+  ask(of.token, 'PATCH', `/Groups/${id}`, patchOf(...operations));
 const setTable = async (of: ScimHouse, group_roles: string): Promise<void> => {
   await bench.sql`update sign_in_providers set issuer = ${provider.issuer}
     where organisation_id = ${of.house.organisation}`;
@@ -125,9 +105,7 @@ describe('of many', () => {
     const one = async (name: string) => (await users(of, 1, name))[0] ?? '';
     const twice = { emails: [{ value: of.address('twice'), primary: true }] };
     const both = await Promise.all(
-      ['one', 'other'].map((userName) =>
-        face.ask(of.token, 'POST', '/Users', { userName, ...twice }),
-      ),
+      ['one', 'other'].map((userName) => ask(of.token, 'POST', '/Users', { userName, ...twice })),
     );
     const { body } = await group(of, 'people', [
       await one('known'),

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   beginProviderConnection,
   beginProviderSignIn,
@@ -6,36 +6,15 @@ import {
 } from '../../../../coordinator/providers/contract.ts';
 import { inviteMember } from '../../../../shared/api/members.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
-import { gateBench, signUpPolicyOf } from '../../../support/gate.ts';
-import {
-  createScimHouse,
-  openScim,
-  patchOf,
-  type ScimFace,
-  type ScimHouse,
-} from '../../../support/scim.ts';
-import { askedOf, openProviderPlace } from '../../../support/sign-in-providers.ts';
+import { createScimHouse, openScimBench, patchOf, type ScimHouse } from '../../../support/scim.ts';
+import { askedOf } from '../../../support/sign-in-providers.ts';
 
 /** That whoever their provider removes is out, whatever else is odd about them or about others. */
 
-const place = openProviderPlace(['login.example']);
-const provider = await place.open('login.example');
-const part = place.part(provider.issuer);
-const bench = gateBench(undefined, undefined, undefined, () => part);
-const door = signUpPolicyOf(bench);
-let face: ScimFace;
-
-beforeAll(() => {
-  face = openScim(bench, { providers: part });
-});
-afterAll(async () => {
-  await face.close();
-  await provider.close();
-  await place.close();
-});
+const { bench, door, provider, ask } = await openScimBench();
 
 const user = async ({ token }: ScimHouse, userName: string, more: object = {}): Promise<string> => {
-  const { status, body } = await face.ask(token, 'POST', '/Users', { userName, ...more });
+  const { status, body } = await ask(token, 'POST', '/Users', { userName, ...more });
   expect(status).toBe(201);
   return String(body.id);
 };
@@ -45,13 +24,13 @@ const group = async (
   ids: readonly string[],
 ): Promise<string> => {
   const members = ids.map((value) => ({ value }));
-  const { status, body } = await face.ask(token, 'POST', '/Groups', { displayName, members });
+  const { status, body } = await ask(token, 'POST', '/Groups', { displayName, members });
   expect(status).toBe(201);
   return String(body.id);
 };
 const off = async ({ token }: ScimHouse, id: string, more: object = {}): Promise<number> => {
   const value = { active: false, ...more };
-  return (await face.ask(token, 'PATCH', `/Users/${id}`, patchOf({ op: 'replace', value }))).status;
+  return (await ask(token, 'PATCH', `/Users/${id}`, patchOf({ op: 'replace', value }))).status;
 };
 const membersOf = async ({ house }: ScimHouse): Promise<readonly string[]> => {
   const rows = await bench.sql<{ email: string }[]>`select u.email from memberships m
@@ -96,7 +75,7 @@ test('somebody of a group of which another cannot get in', async () => {
   ];
   const people = await group(of, 'people', [bob]);
   expect(await membersOf(of)).toContain(of.address('bob'));
-  const { status } = await face.ask(
+  const { status } = await ask(
     of.token,
     'PATCH',
     `/Groups/${people}`,
@@ -139,24 +118,24 @@ describe('what costs too much is refused', () => {
     const operations = ['a', 'b'].map((begin) => ({
       ...{ op: 'add', path: 'members', value: list(9_000, begin) },
     }));
-    const answer = await face.ask(of.token, 'PATCH', `/Groups/${people}`, patchOf(...operations));
+    const answer = await ask(of.token, 'PATCH', `/Groups/${people}`, patchOf(...operations));
     expect(answer).toMatchObject({ status: 400, body: { scimType: 'invalidValue' } });
   });
 
   test('a user of many addresses, a filter of many terms, attributes named twice', async () => {
     const of = await createScimHouse(bench);
     const many = { userName: of.address('ada'), emails: list(11, 'a@b.example') };
-    expect((await face.ask(of.token, 'POST', '/Users', many)).status).toBe(400);
+    expect((await ask(of.token, 'POST', '/Users', many)).status).toBe(400);
     const term = 'userName eq "a"';
     const filter = encodeURIComponent(Array.from({ length: 11 }, () => term).join(' and '));
-    expect((await face.ask(of.token, 'GET', `/Users?filter=${filter}`)).status).toBe(400);
+    expect((await ask(of.token, 'GET', `/Users?filter=${filter}`)).status).toBe(400);
     const id = await user(of, of.address('ada'));
     const body = { userName: of.address('grace') };
     for (const query of ['attributes=!', 'attributes=id&attributes=emails']) {
-      const answer = await face.ask(of.token, 'PUT', `/Users/${id}?${query}`, body);
+      const answer = await ask(of.token, 'PUT', `/Users/${id}?${query}`, body);
       expect(answer).toMatchObject({ status: 400, body: { scimType: 'invalidPath' } });
     }
-    const { body: kept } = await face.ask(of.token, 'GET', `/Users/${id}`);
+    const { body: kept } = await ask(of.token, 'GET', `/Users/${id}`);
     expect(kept.userName).toBe(of.address('ada'));
   });
 });
