@@ -6,8 +6,8 @@ import { edited } from './syntax.ts';
 import type { Mutation } from './types.ts';
 
 /**
- * The simulation with one place of the code changed: every module of it is loaded anew from
- * the text as it is then; no file is touched.
+ * The simulation with one place of the code changed: every module that imports it, however far, is
+ * loaded anew from the text as it is then; no file is touched.
  */
 
 const root = resolve(import.meta.dirname, '..', '..', '..');
@@ -29,8 +29,18 @@ export const mutated = ({ name, where, edit }: Mutation) => {
  * imports.
  */
 const mark = 'mutant';
-const sources = new Map<string, { readonly url: string; readonly source: string }>();
-/** All others are the same in each. */
+type Mutant = {
+  readonly url: string;
+  readonly source: string;
+  /**
+   * What it changes, and all that imports that, however far; all else is shared. Undefined for the
+   * first mutant, from which it becomes known who imports whom.
+   */
+  readonly reach: ReadonlySet<string> | undefined;
+};
+const mutants = new Map<string, Mutant>();
+/** Who imports a module of ours. */
+const importers = new Map<string, Set<string>>();
 const stripped = new Map<string, string>();
 let made = 0;
 
@@ -45,13 +55,16 @@ const listen = (): void => {
       // What is no code, as package.json, is nobody's mutation.
       const isCode = found.url.startsWith(ours) && found.url.endsWith('.ts');
       if (mutant === null || !isCode || found.url.includes('/node_modules/')) return found;
+      const importer = context.parentURL?.replace(/\?.*/, '') ?? '';
+      importers.getOrInsertComputed(found.url, () => new Set()).add(importer);
+      if (mutants.get(mutant)?.reach?.has(found.url) === false) return found;
       return { ...found, url: `${found.url}?${mark}=${mutant}` };
     },
     load: (url, context, next) => {
       const mutant = markOf(url);
       if (mutant === null) return next(url, context);
       const path = url.slice(0, url.indexOf('?'));
-      const change = sources.get(mutant);
+      const change = mutants.get(mutant);
       const source =
         change?.url === path
           ? stripTypeScriptTypes(change.source)
@@ -63,14 +76,22 @@ const listen = (): void => {
   });
 };
 
+const reachOf = (changed: string): ReadonlySet<string> => {
+  const all = new Set([changed]);
+  // What is added on the way is walked through, too.
+  for (const module of all) for (const importer of importers.get(module) ?? []) all.add(importer);
+  return all;
+};
+
 /**
  * A module of the simulation as it runs over this mutation. @throws when what the mutation changes
  * is gone.
  */
 export const loadMutant = async (mutation: Mutation, module = 'campaign.ts') => {
   const change = mutated(mutation);
+  const reach = made === 0 ? undefined : reachOf(change.url);
   if (made === 0) listen();
   made += 1;
-  sources.set(String(made), change);
+  mutants.set(String(made), { ...change, reach });
   return await import(`../${module}?${mark}=${made}`);
 };
