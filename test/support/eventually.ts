@@ -7,9 +7,13 @@ export const waitLonger = (times: number): void => {
   patience = times;
 };
 
+/** No question rests for longer, however long it takes. */
+const longestRestMs = 1_000;
+
 /**
- * Settles with the first truthy answer; asks again until the time is over. @throws with the last
- * answer or failure.
+ * Settles with the first truthy answer; asks again until the time is over. A question that takes
+ * long is asked more seldom, so that it leaves the machine to those that are waited for. @throws with
+ * the last answer or failure.
  */
 export const eventually = async <Value>(
   ask: () => Value | Promise<Value>,
@@ -19,6 +23,7 @@ export const eventually = async <Value>(
   const end = performance.now() + withinMs * patience;
   for (;;) {
     let last: unknown;
+    const asked = performance.now();
     try {
       const answer = await ask();
       if (answer) return answer;
@@ -26,9 +31,10 @@ export const eventually = async <Value>(
     } catch (error) {
       last = error;
     }
-    if (performance.now() >= end)
+    const answered = performance.now();
+    if (answered >= end)
       throw new Error(`did not come to be within ${withinMs * patience} ms`, { cause: last });
-    await pause(everyMs);
+    await pause(Math.max(everyMs, Math.min(longestRestMs, 4 * (answered - asked))));
   }
 };
 
