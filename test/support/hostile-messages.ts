@@ -1,3 +1,4 @@
+import { kindOf } from '../../coordinator/notifications/kinds/index.ts';
 import {
   type Notification,
   type NotifiedEvent,
@@ -72,39 +73,47 @@ const monitor: fc.Arbitrary<NotifiedMonitor> = fc
   })
   .map(monitorOf);
 
-/** Anything that delivery may ever tell, with 1 to 1,000 monitors (none for a test). */
-export const hostileMessages: fc.Arbitrary<Notification> = fc
-  .record({
-    event,
-    sentence: hostileText,
-    some: fc.array(monitor, { minLength: 1, maxLength: 4 }),
-    count: fc.constantFrom(1, 2, 3, 17, 100, 1_000),
-    others: fc.array(hostileText, { maxLength: 8 }),
-    more: fc.nat(900),
-    organisation: hostileText,
-    acknowledge: fc.boolean(),
-    reference: fc.constantFrom(
-      null,
-      '17',
-      '$event:shop.example',
-      'spaces/A/messages/B',
-      '<script>',
-    ),
-    over: fc.boolean(),
-  })
-  .map(({ some, count, others, more, acknowledge, reference, over, ...told }) => {
-    const plain = toldOf();
-    const monitors = Array.from({ length: count }, (_, index) => ({
-      ...(some[index % some.length] ?? monitorOf()),
-      id: `m-${index}`,
-    }));
-    return toldOf({
-      ...told,
-      monitors: told.event === 'test' ? [] : monitors,
-      others_down: { names: others, count: others.length + more },
-      links: acknowledge
-        ? plain.links
-        : { ...plain.links, acknowledge: null, acknowledge_short: null },
-      thread: { key: 'a-41', reference, over },
+/** Anything that delivery may ever tell, with so many monitors (none for a test). */
+const messagesOf = (...counts: readonly number[]): fc.Arbitrary<Notification> =>
+  fc
+    .record({
+      event,
+      sentence: hostileText,
+      some: fc.array(monitor, { minLength: 1, maxLength: 4 }),
+      count: fc.constantFrom(...counts),
+      others: fc.array(hostileText, { maxLength: 8 }),
+      more: fc.nat(900),
+      organisation: hostileText,
+      acknowledge: fc.boolean(),
+      reference: fc.constantFrom(
+        null,
+        '17',
+        '$event:shop.example',
+        'spaces/A/messages/B',
+        '<script>',
+      ),
+      over: fc.boolean(),
+    })
+    .map(({ some, count, others, more, acknowledge, reference, over, ...told }) => {
+      const plain = toldOf();
+      const monitors = Array.from({ length: count }, (_, index) => ({
+        ...(some[index % some.length] ?? monitorOf()),
+        id: `m-${index}`,
+      }));
+      return toldOf({
+        ...told,
+        monitors: told.event === 'test' ? [] : monitors,
+        others_down: { names: others, count: others.length + more },
+        links: acknowledge
+          ? plain.links
+          : { ...plain.links, acknowledge: null, acknowledge_short: null },
+        thread: { key: 'a-41', reference, over },
+      });
     });
-  });
+
+export const hostileMessages = messagesOf(1, 2, 3, 17, 100, 1_000);
+
+/** Programs are told each event by itself, or the warnings of one monitor. */
+const hostileEvents = messagesOf(1, 2, 3);
+export const hostileMessagesTo = (kind: string): fc.Arbitrary<Notification> =>
+  kindOf(kind)?.gathers === false ? hostileEvents : hostileMessages;
