@@ -18,7 +18,7 @@ import { createMaintenanceWindow } from '../../../shared/api/maintenance.ts';
 import { createMonitor, getMonitor, updateMonitor } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/gate.ts';
-import { createTestOrganisation, reading, type TestOrganisation } from '../../support/people.ts';
+import { createTestOrganisation, type TestOrganisation } from '../../support/people.ts';
 
 describe('operations', () => {
   const bench = gateBench();
@@ -82,19 +82,10 @@ describe('operations', () => {
         );
       expect(await bench.refusal(createGroup, house.owner, {})).toBe('faults');
     });
-
-    test('requires the right to write', async () => {
-      expect(await bench.refusal(createGroup, house.viewer, { name: 'No' })).toBe(
-        'role_insufficient',
-      );
-      expect(await bench.refusal(createGroup, reading(house.owner), { name: 'No' })).toBe(
-        'scope_insufficient',
-      );
-    });
   });
 
   describe('a group', () => {
-    test('is readable by everyone in its organisation, and counts its monitors', async () => {
+    test('counts its monitors', async () => {
       const { id } = await bench.call(createGroup, house.owner, { name: 'Counted' });
       for (const name of ['a', 'b'])
         await bench.call(createMonitor, house.owner, { type: 'heartbeat', name, group: id });
@@ -103,12 +94,6 @@ describe('operations', () => {
         (await bench.call(listGroups, house.viewer)).items.find((group) => group.id === id)
           ?.monitors,
       ).toBe(2);
-      expect(await bench.refusal(getGroup, unknownSender.owner, { group_id: id })).toBe(
-        'group_not_found',
-      );
-      expect(await bench.refusal(getGroup, house.owner, { group_id: newId() })).toBe(
-        'group_not_found',
-      );
     });
 
     test('changes what is sent; an empty description takes the old one away', async () => {
@@ -142,12 +127,6 @@ describe('operations', () => {
       expect(await bench.refusal(updateGroup, house.owner, { group_id: id, name: ' ' })).toBe(
         'name_invalid',
       );
-      expect(
-        await bench.refusal(updateGroup, unknownSender.owner, { group_id: id, name: 'x' }),
-      ).toBe('group_not_found');
-      expect(await bench.refusal(updateGroup, house.viewer, { group_id: id, name: 'x' })).toBe(
-        'role_insufficient',
-      );
     });
 
     test('can be deleted; its monitors stay, without a group', async () => {
@@ -157,12 +136,6 @@ describe('operations', () => {
         name: 'stays',
         group: id,
       });
-      expect(await bench.refusal(deleteGroup, unknownSender.owner, { group_id: id })).toBe(
-        'group_not_found',
-      );
-      expect(await bench.refusal(deleteGroup, house.viewer, { group_id: id })).toBe(
-        'role_insufficient',
-      );
       expect(
         (await bench.answer(deleteGroup, house.member, { group_id: id })).body,
       ).toBeUndefined();

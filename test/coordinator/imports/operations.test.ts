@@ -215,17 +215,8 @@ describe('an import', () => {
     expect(await monitorNames()).toHaveLength(3);
   });
 
-  test('can be undone for an hour, and is nobody else’s', async () => {
-    const other = await createTestOrganisation(bench.sql);
+  test('can be undone for an hour', async () => {
     const { id: import_id } = await preview();
-    for (const [operation, input] of [
-      [showImport, { import_id }],
-      [applyImport, { import_id, values: {} }],
-      [undoImport, { import_id }],
-    ] as const)
-      await expect(bench.call(operation, other.owner, input)).rejects.toMatchObject({
-        code: 'import_not_found',
-      });
     await bench.call(applyImport, house.admin, { import_id, values: {} });
     bench.now += 3_600_000;
     await expect(bench.call(undoImport, house.admin, { import_id })).rejects.toMatchObject({

@@ -128,9 +128,6 @@ describe('operations', () => {
     // The database takes no such text.
     const unwritable = { ...own, email: 'a\u0000@shop.example' };
     expect(await bench.refusal(assignIncident, house.owner, unwritable)).toBe('member_not_found');
-    expect(await bench.refusal(assignIncident, house.viewer, { ...own, email })).toBe(
-      'role_insufficient',
-    );
     await bench.sql`update incidents set resolved_at = started_at where id = ${id}`;
     for (const [operation, input] of [
       [assignIncident, { ...own, email }],
@@ -348,17 +345,6 @@ describe('operations', () => {
       await bench.sql`update incidents set seen_place = ${office} where id = ${id}`;
       expect(await seen()).toMatchObject({ name: 'Oslo', region: null, place: 'Office' });
     });
-
-    test('is not_found for other organisations, and when it does not exist', async () => {
-      const id = await incident({ started: '2026-11-19', resolved: '2026-11-19' });
-      expect(await bench.refusal(getIncident, unknownSender.owner, { incident_id: id })).toBe(
-        'incident_not_found',
-      );
-      expect(await bench.refusal(getIncident, house.owner, { incident_id: newId() })).toBe(
-        'incident_not_found',
-      );
-      expect(await bench.refusal(getIncident, house.owner, { incident_id: 'x' })).toBe('faults');
-    });
   });
 });
 
@@ -368,14 +354,12 @@ describe('the evidence of an incident', () => {
   const minute = 60_000;
   const now = Math.floor(Date.now() / 1000) * 1000;
   let house: TestOrganisation;
-  let unknownSender: TestOrganisation;
   let europe: string;
   let asia: string;
 
   beforeAll(async () => {
     bench.now = now;
     house = await createTestOrganisation(bench.sql);
-    unknownSender = await createTestOrganisation(bench.sql);
     europe = await bench.addProbe('Europe');
     asia = await bench.addProbe('Asia');
     await makeResultDays(bench.sql, now - 12 * day, now + 2 * day);
@@ -521,14 +505,8 @@ describe('the evidence of an incident', () => {
     expect(at.slice(-500)).toEqual(Array.from({ length: 500 }, (_, place) => 9_500 + place));
   });
 
-  test('is hidden from other organisations, and nothing is frozen twice', async () => {
-    const of = await incident(await monitor(), now - 20 * minute, now - 15 * minute);
-    expect(await bench.refusal(getIncidentEvidence, unknownSender.owner, { incident_id: of })).toBe(
-      'incident_not_found',
-    );
-    expect(await bench.refusal(getIncidentEvidence, house.owner, { incident_id: newId() })).toBe(
-      'incident_not_found',
-    );
+  test('is frozen once', async () => {
+    await incident(await monitor(), now - 20 * minute, now - 15 * minute);
     while (await freeze());
     expect(await freeze()).toBe(false);
   });

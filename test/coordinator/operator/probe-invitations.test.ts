@@ -240,17 +240,6 @@ describe('pages', () => {
       ]);
       expect((await web.get(address, { cookie })).status).toBe(200);
     });
-
-    test('does nothing that another site sends', async () => {
-      const as = web.house.viewer;
-      const address = await setAside();
-      for (const path of [`${address}/delete`, `${address}/retry`])
-        expect(
-          (await web.post(path, {}, { as, headers: { 'sec-fetch-site': 'cross-site' } })).status,
-        ).toBe(403);
-      const text = (await web.get(address, { as })).text;
-      expect(text).not.toContain('Retry requested');
-    });
   });
 
   test('another user gets the same answer as for an unknown page', async () => {

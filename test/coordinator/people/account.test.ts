@@ -49,7 +49,7 @@ test('whoami returns the owner of the token', async () => {
 });
 
 describe('users and members', () => {
-  test('are created by owners and admins, as far as the plan goes, also at once', async () => {
+  test('are created as far as the plan goes, also at once', async () => {
     const small = await createTestOrganisation(bench.sql, { plan: 'team' });
     const user = (index: number) => ({
       email: `user-${index}@small.example`,
@@ -61,7 +61,6 @@ describe('users and members', () => {
     );
     expect(made.filter((code) => code === 'taken')).toHaveLength(6);
     expect(made.filter((code) => code === 'plan_limit_members')).toHaveLength(4);
-    expect(await bench.refusal(createUser, house.member, user(50))).toBe('role_insufficient');
     const [row] = await bench.sql<
       { password_hash: string }[]
     >`select password_hash from users where email like 'user-%@small.example' limit 1`;

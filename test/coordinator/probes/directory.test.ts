@@ -208,15 +208,12 @@ describe('a private probe', () => {
       config: probe === null ? {} : { probe },
     });
 
-  test('is revoked by owners and admins: its keys are void, the bus is updated, and its exclusive monitors are named', async () => {
+  test('is revoked: its keys are void, the bus is updated, and its exclusive monitors are named', async () => {
     const probe = await bench.addProbe('Europe', { house });
     const [till] = await Promise.all([monitorOf(probe, 'Till')]);
     await monitorOf(null, 'Shop');
     const own = { id: probe, monitors: [{ id: till.id, name: 'Till' }], monitor_count: 1 };
     expect(await bench.call(showOwnProbe, house.admin, { probe_id: probe })).toMatchObject(own);
-    for (const who of [house.member, house.viewer])
-      for (const operation of [endProbe, showOwnProbe])
-        expect(await bench.refusal(operation, who, { probe_id: probe })).toBe('role_insufficient');
     const [before] = await bench.sql<
       { keys: { key: string }[] }[]
     >`select keys from probes where id = ${probe}`;

@@ -155,11 +155,7 @@ describe('places', () => {
       );
   });
 
-  test('of the own are renamed by owners and admins, and their probes keep their names', async () => {
-    for (const who of [house.viewer, house.member])
-      expect(await bench.refusal(updatePlace, who, { place_id: ours, name: 'Mine' })).toBe(
-        'role_insufficient',
-      );
+  test('of the own are renamed, and their probes keep their names', async () => {
     const renamed = await bench.call(updatePlace, house.admin, {
       place_id: ours,
       name: ' Office Berlin ',

@@ -137,18 +137,6 @@ describe('the provider of an organisation', () => {
     expect((await bench.call(showSignInProvider, house.owner)).provider).toBeNull();
   });
 
-  test('is a matter of owners', async () => {
-    await set();
-    for (const who of [house.admin, house.member, house.viewer])
-      for (const [operation, input] of [
-        [showSignInProvider, {}],
-        [setSignInProvider, settings()],
-        [checkSignInDomain, {}],
-        [removeSignInProvider, {}],
-      ] as const)
-        expect(await bench.refusal(operation, who, input)).toBe('role_insufficient');
-  });
-
   test('proves a domain that no other has proven, or whose record of it is gone', async () => {
     const other = await createTestOrganisation(bench.sql, { name: 'Other' });
     await set();

@@ -280,15 +280,13 @@ describe('a link to a report', () => {
 
   test('is listed until it is revoked or has ended, and its secret nowhere', async () => {
     const [lasting, ending] = [await share({ period: '2026-10' }), await share({ days: 1 })];
-    const list = async (who = house.viewer) =>
-      (await bench.call(listReportShares, who, {})).items.map(({ id }) => id);
+    const list = async () =>
+      (await bench.call(listReportShares, house.viewer, {})).items.map(({ id }) => id);
     expect((await list()).slice(0, 2).toSorted()).toEqual([lasting.id, ending.id].toSorted());
-    expect(await list(stranger.owner)).toEqual([]);
     const [row] = await bench.sql<{ row: string }[]>`
       select row_to_json(s)::text as row from shares s where id = ${lasting.id}`;
     expect(row?.row).not.toContain(secretOf(lasting.link));
     const of = { share_id: lasting.id };
-    expect(await bench.refusal(withdrawReportShare, stranger.owner, of)).toBe('share_not_found');
     await open(secretOf(lasting.link));
     await bench.call(withdrawReportShare, house.member, of);
     expect(await bench.refusal(withdrawReportShare, house.member, of)).toBe('share_not_found');

@@ -108,13 +108,6 @@ describe('rule 44: a warning', () => {
     expect(items.map(({ name, warnings }) => [name, warnings.length])).toEqual([['till', 1]]);
   });
 
-  test('of another organisation is never visible', async () => {
-    const { till } = await shop();
-    await write([begun(till.id)]);
-    const other = await createTestOrganisation(bench.sql);
-    expect((await bench.call(listMonitors, other.viewer, { warning: 'any' })).items).toEqual([]);
-  });
-
   test('is an event when it begins, when it becomes more urgent, and when it ends', async () => {
     const { of, till } = await shop();
     const first = begun(till.id, { code: 'certificate_expires', details: { stage: 14 } });
