@@ -134,7 +134,7 @@ function countsJson({ counts, warned }: DashboardFigures): Out['counts'] {
   };
 }
 
-const bars = 48;
+const bars = 24;
 
 function rowJson(row: DashboardRow, history: MonitorHistory, now: number): Out['items'][number] {
   const { status, since, last_checked_at } = statusOf(history, now);

@@ -86,13 +86,18 @@ export type LaneSample = {
 };
 
 const laneWidth = 1_000;
-const laneHeight = 26;
+const laneHeight = 28;
 
 /**
  * What every continent observed over time, one lane each: failures are tall, passes short, and
- * results that a probe cannot vouch for shorter.
+ * results that a probe cannot vouch for shorter. A line goes through all lanes where it was
+ * detected.
  */
-export function sampleLanes(samples: readonly LaneSample[], times: Times): Html | null {
+export function sampleLanes(
+  samples: readonly LaneSample[],
+  detected: number,
+  times: Times,
+): Html | null {
   const [first, last] = [samples[0], samples.at(-1)];
   if (!first || !last) return null;
   const [from, to] = [Date.parse(first.at), Date.parse(last.at)];
@@ -100,8 +105,8 @@ export function sampleLanes(samples: readonly LaneSample[], times: Times): Html 
   const lanes = [...Map.groupBy(samples, ({ continent }) => continent)]
     .map(([continent, all]) => ({ continent, all }))
     .toSorted(byContinent);
-  const x = (at: string): number =>
-    Math.round(((Date.parse(at) - from) / long) * (laneWidth - 4)) + 2;
+  const x = (at: number): number => Math.round(((at - from) / long) * laneWidth);
+  const isShown = from <= detected && detected <= to;
   const outcomes = ['fail', 'ok', 'unknown'] as const;
   return html`
     <div class="lanes">
@@ -111,11 +116,12 @@ export function sampleLanes(samples: readonly LaneSample[], times: Times): Html 
             <div class="sample-lane">
               <span class="soft">${shortName(continent)}</span>
               <svg
-                viewBox="0 0 ${laneWidth} ${laneHeight - 8}"
+                viewBox="0 0 ${laneWidth} ${laneHeight}"
                 preserveAspectRatio="none"
                 role="img"
                 aria-label="${continent}: ${countWords(all)}"
               >
+                ${isShown && html`<path class="deploy" d="M${x(detected)} 0v${laneHeight}"></path>`}
                 ${outcomes.map((outcome) => {
                   const marks = all.filter((sample) => sample.outcome === outcome);
                   return marks.length === 0
@@ -123,7 +129,7 @@ export function sampleLanes(samples: readonly LaneSample[], times: Times): Html 
                     : html`
                       <path
                         class="tick tick-${outcome}"
-                        d="${marks.map(({ at }) => markOf(outcome, x(at), 1)).join('')}"
+                        d="${marks.map(({ at }) => markOf(outcome, x(Date.parse(at)))).join('')}"
                       ></path>
                     `;
                 })}
@@ -139,7 +145,9 @@ export function sampleLanes(samples: readonly LaneSample[], times: Times): Html 
         </span>
       </div>
       <p class="legend">
-        <span class="key key-fail"></span>fails <span class="key key-ok"></span>passes <span class="key key-unknown"></span>inconclusive
+        <span class="key key-fail"></span>fails <span class="key key-ok"></span>passes <span class="key key-unknown"></span>inconclusive${
+          isShown && html` <span class="key key-line"></span>detected`
+        }
       </p>
     </div>
   `;
@@ -151,28 +159,28 @@ function countWords(samples: readonly LaneSample[]): string {
   return `${failed} failed, ${passed} passed`;
 }
 
-function markOf(outcome: string, x: number, y: number): string {
-  if (outcome === 'fail') return `M${x} ${y}v16`;
-  return outcome === 'ok' ? `M${x} ${y + 6}v10` : `M${x} ${y + 11}v5`;
+function markOf(outcome: string, x: number): string {
+  const tall = outcome === 'fail' ? 16 : outcome === 'ok' ? 10 : 4;
+  return `M${x} ${(laneHeight - tall) / 2}v${tall}`;
 }
 
 /**
  * About pixels; horizontally one per value. A page has fifty of these, and repeated whole numbers
  * compress well.
  */
-const [sparkHeight, margin] = [8, 1];
+const [sparkHeight, margin] = [20, 1];
 
 /**
- * Response times as one line, oldest first; it breaks where there is none. It shows a shape, not a
- * size: as tall as they differ, and even ones in the middle, because a tenth at least is that tall.
+ * Response times as one line from zero, oldest first; it breaks where there is none. The slowest is
+ * at the top, and even ones stand at two thirds.
  */
 export function spark(all: readonly (number | null)[], words: string): Html | null {
   const values = inThrees(all);
   const present = values.filter((value) => value !== null);
   if (present.length < 2) return null;
-  const [least, most] = [Math.min(...present), Math.max(...present)];
-  const range = Math.max(most - least, most / 10) || 1;
-  const base = (least + most - range) / 2;
+  const sorted = present.toSorted((a, b) => a - b);
+  const usual = sorted[Math.floor(sorted.length / 2)] ?? 0;
+  const top = Math.max(1.5 * usual, sorted.at(-1) ?? 0) || 1;
   // Steps from point to point repeat themselves, which places do not: compressed, that is half.
   let path = '';
   let before: number | undefined;
@@ -182,7 +190,7 @@ export function spark(all: readonly (number | null)[], words: string): Html | nu
     const y =
       value === null
         ? undefined
-        : Math.round(sparkHeight - margin - ((value - base) / range) * (sparkHeight - 2 * margin));
+        : Math.round(sparkHeight - margin - (value / top) * (sparkHeight - 2 * margin));
     if (y !== before && flat > 0) path += `h${flat}`;
     flat = y === before && y !== undefined ? flat + 1 : 0;
     if (y !== undefined && y !== before)
@@ -216,7 +224,7 @@ function inThrees(values: readonly (number | null)[]): readonly (number | null)[
 /** A state, or `none` for a time before there was anything. */
 export type Bar = State | 'none';
 
-const [step, gap] = [10, 2.4];
+const [step, gap] = [5, 2];
 
 type Run = { readonly state: State; readonly at: number; readonly length: number };
 
@@ -236,7 +244,7 @@ export function dayStrip(bars: readonly Bar[], downs: readonly Interval[], times
   const said = ({ state, at, length }: Run) => {
     const when = `${minuteOf(at)}–${minuteOf(at + length)}`;
     if (state !== 'down') return `${stateWords[state]} ${when}`;
-    // A bar with any downtime is down: its own times would make half an hour of a minute.
+    // A bar with any downtime is down: its own times would make an hour of a minute.
     const run = { from: timeOf(at), to: timeOf(at + length) };
     const down = clip(downs, run).reduce((sum, { from, to }) => sum + to - from, 0);
     return `${when}: down ${durationText(down)}`;
@@ -324,15 +332,13 @@ const middle = 12;
 /** Plain bars are a dashed line as wide as they are tall: it weighs a fiftieth of them. */
 function runPath({ state, at, length }: Run): string {
   return isPlain(state)
-    ? `M${at * step} ${middle}h${(length * step - gap).toFixed(1)}`
+    ? `M${at * step} ${middle}h${length * step - gap}`
     : Array.from({ length }, (_, nth) => barPath(at + nth, state)).join('');
 }
 
 function barPath(at: number, state: State): string {
   const [x, y, width] = [at * step, middle - heights[state] / 2, step - gap];
   if (state === 'verifying')
-    return `M${x} ${y}h${(width / 2).toFixed(1)}v5h${(width / 2).toFixed(1)}v${heights[state] - 5}h-${width.toFixed(1)}z`;
-  return [0, 4, 8, 12]
-    .map((down) => `M${x} ${y + down + 2.6}l${width.toFixed(1)}-2.6v2.4l-${width.toFixed(1)} 2.6z`)
-    .join('');
+    return `M${x} ${y}h${width / 2}v5h${width / 2}v${heights[state] - 5}h-${width}z`;
+  return [0, 4, 8, 12].map((down) => `M${x} ${y + down + 2}l${width}-2v2l-${width} 2z`).join('');
 }

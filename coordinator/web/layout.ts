@@ -213,6 +213,7 @@ export function documentOf(shown: ShownPage, frame: Frame): Html {
           <header>${brand}${bareLinks(frame)}</header>
           ${unsentBar}
           <main id="main">${message(said, frame.request.address)}${shown.main}${later(shown)}</main>
+          ${isFront(frame) && foot(frame)}
         </body>
       `;
   return html`
@@ -432,9 +433,18 @@ function foot(frame: Frame): Html {
       ${about}
       <a href="/docs">Docs</a>
       <a href="/api/v1/docs">API docs</a>
-      <a href="/shortcuts" data-key="?">Keyboard shortcuts</a>
+      ${
+        frame.signedIn === undefined
+          ? html`<a href="/docs/security">Security</a>`
+          : html`<a href="/shortcuts" data-key="?">Keyboard shortcuts</a>`
+      }
     </footer>
   `;
+}
+
+/** What an anonymous reader sees first: from there the ways on are shown. */
+function isFront({ request: { address } }: Frame): boolean {
+  return /^\/(?:\?|$)/.test(address);
 }
 
 /** The page about the installation, for readers to whom the operator opened it. */
@@ -497,7 +507,11 @@ function bareLinks(frame: Frame): Html {
     <nav class="foot" aria-label="Main">
       <a href="/docs">Docs</a>
       <a href="/api/v1/docs">API docs</a>
-      ${!isAbout && aboutLink(frame)}
+      ${
+        isFront(frame)
+          ? html`<a class="button" href="/sign-in">Sign in</a>`
+          : !isAbout && aboutLink(frame)
+      }
     </nav>
   `;
 }

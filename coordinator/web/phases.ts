@@ -1,5 +1,5 @@
 import { msText } from './elements.ts';
-import { type Html, html } from './html.ts';
+import { type Html, html, type Part } from './html.ts';
 
 /** The phases of a check in their order, under the same names wherever they are shown. */
 export const phaseNames = {
@@ -34,17 +34,24 @@ function phasesOf({ phases, tookMs = null, hasBody = true }: Timed): readonly Ph
 
 const width = 1_000;
 
-/**
- * How long each phase took: as parts of a bar, and in words below it. Beside others, it is as long
- * as its part of the slowest, and its sum stands at the end.
- */
-export function phaseBar(timed: Timed, slowestMs?: number): Html | null {
+/** How long each phase took: as parts of a bar, and in words below it. */
+export function phaseBar(timed: Timed): Html | null {
   const said = ({ name, words, ms }: Phase) => key(name, `${words} ${msText(ms)}`);
+  return barOf(timed, (phases) => html`<p class="row phase-words">${phases.map(said)}</p>`);
+}
+
+/**
+ * The same beside others: as long as its part of the slowest, with its sum at the end, and below
+ * each other the times of the phases that `phaseLegend` names beside it.
+ */
+export function phaseColumn(timed: Timed, slowestMs: number): Html | null {
+  const said = ({ name, words, ms }: Phase) =>
+    key(name, html`<span class="unseen">${words}</span> ${msText(ms)}`);
   return barOf(
     timed,
     (phases) => html`
-      ${slowestMs !== undefined && html`<b class="phase-sum">${msText(sumOf(phases))}</b>`}
-      <span class="row phase-words">${phases.map(said)}</span>
+      <b class="phase-sum">${msText(sumOf(phases))}</b>
+      <span class="phase-words">${phases.map(said)}</span>
     `,
     slowestMs,
   );
@@ -105,15 +112,19 @@ function barOf(
   `;
 }
 
-function key(name: string, words: string): Html {
+function key(name: string, words: Part): Html {
   return html`<span><i class="phase-dot phase-${name}"></i>${words}</span> `;
 }
 
-/** Once, above many bars without words. */
-export function phaseLegend(): Html {
-  return html`
-    <p class="row phase-words">
-      ${Object.entries(phaseNames).map(([name, words]) => key(name, words))}
-    </p>
-  `;
+/** Once, above or beside many bars: the phases that any of them has. */
+export function phaseLegend(all: readonly Timed[]): Part {
+  const has = new Set(all.flatMap((timed) => phasesOf(timed).map(({ name }) => name)));
+  return (
+    has.size > 0 &&
+    html`
+      <p class="row phase-words">
+        ${Object.entries(phaseNames).map(([name, words]) => has.has(name) && key(name, words))}
+      </p>
+    `
+  );
 }

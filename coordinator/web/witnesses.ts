@@ -48,7 +48,7 @@ function listOf(
             <li class="saw-${outcome}${isPlaced && ` at-${place.toLowerCase().replace(' ', '-')}`}">
               ${symbolOf(symbols[outcome])}<b>${placeOf(place)}</b>${' '}
               <span>${agrees ? 'agrees' : words[outcome]}</span>${' '}
-              ${after_ms !== null && html`<span>+${laterText(after_ms)}</span>`}
+              ${after_ms !== null && html`<span>${after_ms === 0 && each === first ? 'first' : `+${laterText(after_ms)}`}</span>`}
             </li>
           `;
         })}
@@ -64,17 +64,18 @@ export function laterText(ms: number): string {
 export const world = drawing('world.svg');
 
 /**
- * The position of each continent in the drawing's units: the centre of its population, in the Equal
- * Earth projection. The style places what is said of it there.
+ * The position of each continent in the drawing's units, in the Equal Earth projection: about the
+ * centre of its population, and within what is shown of the map. The style places what is said of
+ * it there.
  */
 const positions: Readonly<Record<string, readonly [x: number, y: number]>> = {
   Europe: [523, 70],
   'North America': [266, 100],
   Asia: [760, 134],
   Africa: [556, 236],
-  'South America': [342, 299],
-  Oceania: [858, 335],
-  Antarctica: [500, 400],
+  'South America': [342, 290],
+  Oceania: [850, 300],
+  Antarctica: [500, 340],
 };
 
 /** The same on a map, each at its place, with lines from the first that saw an outage to the others; what has no place on it stands below. */
@@ -93,7 +94,7 @@ export function witnessMap(all: readonly Witness[], look: Partial<WitnessLook> =
   });
   return html`
     <div class="seen">
-      <svg class="world" viewBox="120 0 840 432" aria-hidden="true">
+      <svg class="world" viewBox="120 0 840 352" aria-hidden="true">
         <use href="${safeUrl(`${world}#land`)}"></use>
         <path class="arcs" d="${arcs.join('')}"></path>
       </svg>

@@ -95,7 +95,8 @@ function pageOf(open: Open): PageAnswer {
 function mainOf(open: Open): Html {
   const { incident, explained, request } = open;
   const { times } = request;
-  const { id, monitor, monitor_name: name, confirmed_at } = incident;
+  const { id, monitor, monitor_name: name, confirmed_at, samples, started_at } = incident;
+  const lanes = isOfJob(incident) ? null : sampleLanes(samples, Date.parse(started_at), times);
   const sentence = incidentSentence({
     ...incident,
     continents: incident.continents ?? continentsOf(incident.checks),
@@ -134,11 +135,11 @@ function mainOf(open: Open): Html {
       <div class="incident-rest">
         <div>
           ${
-            !isOfJob(incident) &&
+            lanes !== null &&
             html`
               <section class="card">
                 <h2>Checks during the incident</h2>
-                ${sampleLanes(incident.samples, times) ?? html`<p class="soft">None yet.</p>`}
+                ${lanes}
                 ${
                   !incident.samples_complete &&
                   html`
@@ -164,7 +165,7 @@ function mainOf(open: Open): Html {
           <section class="card">
             <h2>Effect on uptime</h2>
             ${effectOf(incident)}
-            <p class="links"><a href="/monitors/${monitor}">Uptime log of ${name}</a></p>
+            <p class="links"><a href="/monitors/${monitor}#ledger">Uptime log of ${name}</a></p>
           </section>
           <section class="card" id="share"><h2>Share</h2>${shareOf(open)}</section>
           ${incidentPages(incident.id, open.pages, request)}

@@ -5,7 +5,7 @@ import type { Continents } from '../../../shared/base/text.ts';
 import type { Witness } from '../../../shared/checks/result.ts';
 import { byContinent, stateMark } from '../../web/elements.ts';
 import { type Html, html, type Part } from '../../web/html.ts';
-import { phaseBar, phasesMs } from '../../web/phases.ts';
+import { phaseColumn, phaseLegend, phasesMs } from '../../web/phases.ts';
 import type { Times } from '../../web/times.ts';
 
 /**
@@ -14,6 +14,7 @@ import type { Times } from '../../web/times.ts';
  */
 export type Check = {
   readonly continent: string | null;
+  readonly place?: string | null;
   readonly phases: Readonly<Record<string, unknown>> | null;
   readonly evidence: Readonly<Record<string, unknown>> | null;
 };
@@ -24,7 +25,11 @@ type Row = {
   readonly text: (check: Check) => string | undefined;
   /** Beside all checks of its row. */
   readonly cell?: (check: Check, all: readonly Check[]) => Part;
+  /** What the cells have in common, below the label. */
+  readonly legend?: (all: readonly Check[]) => Part;
   readonly code?: boolean;
+  /** On a phone, it has all of the width. */
+  readonly long?: boolean;
   /** Numbers that always vary are not marked as different. */
   readonly varies?: boolean;
 };
@@ -35,20 +40,21 @@ const rows: readonly Row[] = [
   { label: 'gRPC status', text: evidenceText('grpc_status') },
   { label: 'gRPC message', text: evidenceText('grpc_message'), code: true },
   { label: 'Address', text: evidenceText('address'), code: true },
-  { label: 'IPv4 and IPv6', text: familiesText, code: true },
+  { label: 'IPv4 and IPv6', text: familiesText, code: true, long: true },
   {
     label: 'Phases',
     text: ({ phases }) => (phases === null ? undefined : 'phases'),
-    cell: (check, all) => phaseBar(check, Math.max(...all.map(phasesMs))),
+    cell: (check, all) => phaseColumn(check, Math.max(...all.map(phasesMs))),
+    legend: phaseLegend,
     varies: true,
   },
-  { label: 'Certificate', text: certificateText },
+  { label: 'Certificate', text: certificateText, long: true },
   { label: 'Response code', text: evidenceText('rcode'), code: true },
-  { label: 'Answers', text: evidenceText('answers'), code: true },
-  { label: 'Redirects', text: redirectText, code: true },
-  { label: 'Headers', text: headerText('headers'), code: true, varies: true },
-  { label: 'Trailers', text: headerText('trailers'), code: true, varies: true },
-  { label: 'Response body', text: evidenceText('body'), code: true },
+  { label: 'Answers', text: evidenceText('answers'), code: true, long: true },
+  { label: 'Redirects', text: redirectText, code: true, long: true },
+  { label: 'Headers', text: headerText('headers'), code: true, varies: true, long: true },
+  { label: 'Trailers', text: headerText('trailers'), code: true, varies: true, long: true },
+  { label: 'Response body', text: evidenceText('body'), code: true, long: true },
 ];
 
 function evidenceText(name: string) {
@@ -136,8 +142,8 @@ export function evidenceRows(checks: readonly Check[]): readonly Html[] {
       row.varies !== true && text !== undefined && text !== most;
     return [
       html`
-        <tr>
-          <th scope="row">${row.label}</th>
+        <tr class="${row.long && 'evidence-long'}">
+          <th scope="row">${row.label}${row.legend?.(checks)}</th>
           ${checks.map((check) => cellOf(row, check, checks, differs(row.text(check))))}
         </tr>
       `,
@@ -180,7 +186,7 @@ function others(checks: readonly Check[]): Row[] {
 }
 
 function cellOf(
-  { code, cell, text }: Row,
+  { code, cell, long, text }: Row,
   check: Check,
   all: readonly Check[],
   differs: boolean,
@@ -194,7 +200,7 @@ function cellOf(
         ? html`<pre>${words}</pre>`
         : words);
   return html`
-    <td class="${differs && 'differs'}">
+    <td class="${differs && 'differs'}"${long && all.length > 1 && html` data-label="${check.place ?? check.continent ?? ''}"`}>
       ${
         differs &&
         html`

@@ -30,10 +30,13 @@ export const sharedIncident = forAnyone.get(
       outcome: check.outcome,
       after_ms: check.at - began,
     }));
+    const having = (outcome: string) =>
+      witnesses.flatMap((each) => (each.outcome === outcome ? [each.place] : []));
     const lanes =
       !isOfJob(seen) &&
       sampleLanes(
         seen.samples.map((sample) => ({ ...sample, at: new Date(sample.at).toISOString() })),
+        began,
         times,
       );
     return show({
@@ -49,6 +52,10 @@ export const sharedIncident = forAnyone.get(
                 <h1>
                   ${incidentSentence({
                     ...seen,
+                    continents:
+                      witnesses.length === 0
+                        ? null
+                        : { failed: having('fail'), passed: having('ok'), asked: [] },
                     open: ended === null,
                     confirmed: confirmed_at !== null,
                     duration_ms,

@@ -37,12 +37,19 @@ export function isOfJob({ layer }: { readonly layer: string | null }): boolean {
 }
 
 /**
- * An outage at a glance: what it is, why, who saw it, from where and when. `why`: in place of the
- * layer; `more`: what follows; `runs`: of a job, which no continent sees.
+ * An outage at a glance: what it is, why, who saw it, from where and when. `above`: what stands
+ * before the title; `why`: in place of the layer; `more`: what follows; `runs`: of a job, which no
+ * continent sees.
  */
 export function outage(
   judged: Judged,
-  { title, why, more, runs }: { title: Html; why?: Part; more?: Part; runs?: Part },
+  {
+    above,
+    title,
+    why,
+    more,
+    runs,
+  }: { above?: Part; title: Html; why?: Part; more?: Part; runs?: Part },
 ): Html {
   const { cause, open, confirmed } = judged;
   const witnesses = isOfJob(judged) ? [] : judged.witnesses;
@@ -56,6 +63,7 @@ export function outage(
   return html`
     <section class="card outage state-${state}" id="banner">
       <div class="outage-words">
+        ${above}
         <div class="outage-title">${symbol}${title}</div>
         <p class="outage-cause">${reason}</p>
         ${(why || (layer !== reason && layer)) && html`<p class="soft">${why || layer}</p>`}

@@ -70,7 +70,7 @@ export const checksPage = forMembers.get('/monitors/:monitor_id/checks', async (
                 </p>
               </div>
             `
-            : tableOf(items, monitor.id, request)
+            : html`${phaseLegend(items.map(timed))}${tableOf(items, monitor.id, request)}`
         }
         ${
           next_cursor !== null &&
@@ -174,8 +174,7 @@ function tableOf(
       Phases: html`<div class="phases-cell">${phaseBarAlone(timed(check), slowestMs) ?? '–'}</div>`,
     };
   });
-  const hasPhases = items.some((check) => check.phases !== null);
-  return html`${hasPhases && phaseLegend()}${stepTable(rows)}`;
+  return stepTable(rows);
 }
 
 function addressOf(monitor: string, { at, probe }: Check): string {

@@ -23,12 +23,12 @@ import {
   linkButton,
   msText,
   percentFigure,
-  stateMark,
   stateOf,
 } from '../../web/elements.ts';
-import { type Html, html, icon, type Part, query, safeUrl } from '../../web/html.ts';
+import { type Html, html, icon, joined, type Part, query, safeUrl } from '../../web/html.ts';
 import { menuButton, menuLink, moreActions } from '../../web/menu.ts';
 import { forMembers, type MembersRequest, type PageAnswer, show } from '../../web/page.ts';
+import type { Times } from '../../web/times.ts';
 import { witnessLine } from '../../web/witnesses.ts';
 import { listParents, rotatePingAddress } from '../contract.ts';
 import { flappingNow, percentOfEnough } from '../status.ts';
@@ -124,6 +124,7 @@ async function answer(request: MembersRequest): Promise<PageAnswer> {
       ...changed,
     })}`;
   const begins = status.status.charAt(0).toUpperCase() + status.status.slice(1);
+  const state = stateOf(status.status);
   const shownValues = valuesOf(results);
   const value = shownValues.find((each) => each === asked.value) ?? shownValues[0] ?? 'mean';
   const { interval_s } = monitor;
@@ -181,6 +182,14 @@ async function answer(request: MembersRequest): Promise<PageAnswer> {
         html`<p class="nothing">${hasPassed ? 'Not enough checks yet' : 'No passing checks in this time'}</p>`
       }
       ${
+        chart !== null &&
+        phases !== null &&
+        html`
+          <h2>Where the time goes</h2>
+          ${phases}
+        `
+      }
+      ${
         hasPassed &&
         html`
           <div class="section-head">
@@ -192,16 +201,14 @@ async function answer(request: MembersRequest): Promise<PageAnswer> {
           </div>
         `
       }
-      ${
-        chart !== null &&
-        phases !== null &&
-        html`
-          <h2>Where the time goes</h2>
-          ${phases}
-        `
-      }
     </section>
   `;
+  const settings: readonly Part[] = [
+    parentsLine(parents.items),
+    dependentsLine(parents.dependents),
+    settingsList(monitor),
+    open === null && runbook(monitor),
+  ];
   return show({
     title: `${begins}: ${monitor.name}`,
     place: 'monitors',
@@ -211,24 +218,23 @@ async function answer(request: MembersRequest): Promise<PageAnswer> {
     main: html`
       <div class="stack" id="monitor-${monitor.id}">
         ${heading({
-          sentence: sentenceOf(
-            monitor,
-            { ...status, since: open?.started_at ?? status.since },
-            now,
-          ),
-          below: html`${belowOf(monitor, status)} ${flappingOf(items, now)}`,
+          sentence: html`
+            <span class="state-${state}">${icon(state)}</span>
+            ${' '}${sentenceOf(monitor, { ...status, since: open?.started_at ?? status.since }, now)}
+          `,
+          below: html`${belowOf(monitor, times)} ${flappingOf(items, now)}`,
           actions: actionsOf(monitor, request),
           trail: [{ href: '/', name: 'Monitors' }],
         })}
         ${mutedLine(monitor, status, request)}
         ${unknownKeysNotice(monitor)}
         ${status.warnings.map(
-          (warning) => html`
+          (warning, nth) => html`
             <section class="card row outage-row state-verifying">
               <div>
                 <h2>${icon('verifying')}${warning.text}</h2>
                 <p class="soft">
-                  Since ${times.whole(warning.since)}. A warning does not count as downtime.
+                  Since ${times.moment(warning.since)}.${nth === 0 && ' A warning does not count as downtime.'}
                 </p>
               </div>
               ${leavingOut(monitor, warning, request)}
@@ -268,20 +274,13 @@ async function answer(request: MembersRequest): Promise<PageAnswer> {
             <a href="${safeUrl(`/reports?monitor=${monitor.id}`)}">Report</a>
           </div>
           <div class="card">${ledgerBar(ledger, times)}${ledgerSum(ledger)}</div>
-          ${ledgerTable(ledger, times, items)}
+          ${isEven(ledger, items) ? null : ledgerTable(ledger, times, items)}
         </section>
         ${recipients(told.items)}
-        <section class="card" id="settings">
-          <h2>Settings</h2>
-          <p class="soft">
-            ${kindWord(monitor.type)}, ${everyText(monitor.interval_s)},
-            since ${times.day(monitor.created_at)}.
-          </p>
-          ${parentsLine(parents.items)}
-          ${dependentsLine(parents.dependents)}
-          ${settingsList(monitor)}
-          ${open === null && runbook(monitor)}
-        </section>
+        ${
+          settings.some((each) => each) &&
+          html`<section class="card" id="settings"><h2>Settings</h2>${settings}</section>`
+        }
       </div>
     `,
   });
@@ -320,12 +319,15 @@ function sentenceOf({ name, type }: Monitor, { status, since }: Status, now: num
     : `${name} waits for its first ${type === 'heartbeat' ? 'ping' : 'check'}`;
 }
 
-function belowOf({ type, target, interval_s, config }: Monitor, { status }: Status): Part {
+/** `Website or API · https://shop.example/ · every minute since 27 Sept 2026` */
+function belowOf({ type, target, interval_s, config, created_at }: Monitor, times: Times): Part {
   const method = typeof config.method === 'string' ? `${config.method} ` : '';
-  const what = type === 'heartbeat' ? 'expects a ping' : html`<code>${method}${target}</code>`;
-  return html`
-    ${stateMark(stateOf(status))} <span class="softer">·</span> ${what} ${everyText(interval_s)}
-  `;
+  const parts = [
+    kindWord(type),
+    ...(type === 'heartbeat' ? [] : [html`<code>${method}${target}</code>`]),
+    html`${everyText(interval_s)} since ${times.day(created_at)}`,
+  ];
+  return joined(parts, html` <span class="softer">·</span> `);
 }
 
 type Incidents = OutputOf<typeof listIncidents>['items'];
@@ -481,6 +483,11 @@ function sidesPart({ sides }: Status): Part {
       </div>
     </section>
   `;
+}
+
+/** Up all the time, which its sum says. */
+function isEven({ stretches }: Ledger, [newest]: Incidents): boolean {
+  return stretches.length === 1 && stretches[0]?.state === 'up' && newest?.open !== true;
 }
 
 function uptimeFigures({ days, from, to, percent, up_seconds, down_seconds }: Ledger): Html {

@@ -23,7 +23,7 @@ export function front() {
           </p>
           <p class="actions">
             ${linkButton('/docs/start', 'Run it yourself', { main: true })}
-            ${linkButton('/sign-in', 'Sign in')}
+            ${linkButton('/docs', 'Documentation')}
           </p>
         </div>
         ${exampleIncident()}
@@ -66,10 +66,7 @@ export function front() {
           </div>
           <div class="stack">
             ${copyable('npm install && npm start', 'the command')}
-            <p class="actions">
-              ${linkButton('/docs/first-monitor', 'Your first monitor')}
-              ${linkButton('/docs', 'Documentation')}
-            </p>
+            <p class="actions">${linkButton('/docs/first-monitor', 'Your first monitor')}</p>
           </div>
         </section>
       </div>
@@ -113,8 +110,7 @@ const exampleSentence = incidentSentence({
 /** Drawn as any incident is, so that it never looks other than the product. */
 function exampleIncident(): Html {
   return html`
-    <section class="stack">
-      <p class="soft">Example incident</p>
+    <section>
       ${outage(
         {
           layer: 'http',
@@ -125,7 +121,10 @@ function exampleIncident(): Html {
           phases: exampleChecks[0]?.phases ?? null,
           witnesses: witnessesOf(exampleChecks, new Date(began).toISOString()),
         },
-        { title: html`<h2>${exampleSentence}</h2>` },
+        {
+          above: html`<p class="note">Example incident</p>`,
+          title: html`<h2>${exampleSentence}</h2>`,
+        },
       )}
     </section>
   `;

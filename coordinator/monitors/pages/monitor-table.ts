@@ -98,11 +98,11 @@ const columns: readonly Column[] = [
   },
   {
     words: 'Response',
-    className: 'cell-spark',
+    className: 'number cell-spark',
     sort: 'response',
     cell: ({ response, response_ms }) => html`
       ${spark(response, 'Response time')}
-      <span class="cell-more">${response_ms !== null && msText(response_ms)}</span>
+      ${msText(response_ms)}
     `,
   },
   {
@@ -201,8 +201,14 @@ function groupFold(
     <details class="group"${isOpen && html` open`}>
       <summary>
         ${name}
-        ${status !== 'up' && stateMark(stateOf(status))}
-        <span class="softer">${failing > 0 ? failingWords(failing, rows) : monitors}</span>
+        ${
+          failing > 0
+            ? stateMark(stateOf(status), failingWords(failing, rows))
+            : html`
+              ${status !== 'up' && stateMark(stateOf(status))}
+              <span class="softer">${monitors}</span>
+            `
+        }
       </summary>
     </details>
   `;

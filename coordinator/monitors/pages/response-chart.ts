@@ -175,7 +175,6 @@ export function responseChart({
       axis,
       times,
       label: `Response time, ${label}: ${figures.join(', ')}`,
-      ends: endsOf(series, of, y),
       drawn: html`${bands(ledger, scale, times)}${areas}${past}${lines}${deployLines(results, scale, times)}`,
     })}
     ${deployList(results, times)}
@@ -212,28 +211,6 @@ function spreadOf({ points }: Series, long: number) {
         : [{ at: Date.parse(same[0]?.at ?? ''), low: Math.min(...lows), high: Math.max(...highs) }];
     },
   );
-}
-
-type End = { readonly name: string; readonly lineClass: string; readonly y: number };
-
-/** Beside each line its name, no two of them over each other. */
-function endsOf(
-  series: readonly Series[],
-  of: (point: Point) => number | null,
-  y: (ms: number) => number,
-): readonly End[] {
-  const ends: End[] = series
-    .flatMap((each) => {
-      const last = each.points.findLast((point) => of(point) !== null);
-      const ms = last && of(last);
-      return ms == null ? [] : [{ name: nameOf(each), lineClass: classOf(each), y: y(ms) }];
-    })
-    .toSorted((one, other) => one.y - other.y);
-  const placed: End[] = [];
-  for (const end of ends)
-    placed.push({ ...end, y: Math.max(end.y, (placed.at(-1)?.y ?? -16) + 16) });
-  const over = Math.max(0, (placed.at(-1)?.y ?? 0) - height);
-  return placed.map((end) => ({ ...end, y: end.y - over }));
 }
 
 /** Continents first, then private places. */
@@ -387,8 +364,6 @@ type Plot = {
   readonly axis: Heights['axis'];
   readonly times: Times;
   readonly label: string;
-  /** What stands at the ends of its lines. */
-  readonly ends?: readonly End[];
   /** Drawn lower, below another that has the same times. */
   readonly low?: boolean;
   readonly drawn: Html | readonly Html[];
@@ -398,7 +373,7 @@ type Plot = {
  * A drawing between its axes. `data-…` is what the script needs to say what stands under the
  * pointer; it draws the crosshair into the last two elements.
  */
-function plot({ step, scale, axis, times, label, ends = [], low = false, drawn }: Plot): Html {
+function plot({ step, scale, axis, times, label, low = false, drawn }: Plot): Html {
   const { from, to } = scale;
   return html`
     <div class="chart${low && ' chart-low'}">
@@ -435,14 +410,6 @@ function plot({ step, scale, axis, times, label, ends = [], low = false, drawn }
         <i hidden></i>
         <output hidden></output>
       </div>
-      ${
-        (ends.length > 0 || low) &&
-        html`
-          <svg class="chart-ends" aria-hidden="true">
-            ${ends.map(({ name, lineClass: of, y }) => html`<text class="${of}" y="${y.toFixed(0)}" dy=".35em">${name}</text>`)}
-          </svg>
-        `
-      }
       <ul class="chart-x" aria-hidden="true">
         ${axisTimes(momentsBetween(from, to, 5), times).map((words) => html`<li>${words}</li>`)}
       </ul>

@@ -170,7 +170,7 @@ function scaled(answers: readonly TestAnswer[]): Part {
             </div>
           `,
         )}
-        ${phaseLegend()}
+        ${phaseLegend(timed.map(({ is }) => is))}
       </div>
     `
   );

@@ -3,9 +3,9 @@ import type { OutputOf } from '../../../shared/api/operation.ts';
 import { listInWords } from '../../../shared/base/text.ts';
 import { daysUntil } from '../../../shared/checks/warnings.ts';
 import { figure, heading, linkButton, nothing, stateMark } from '../../web/elements.ts';
-import { type Html, html, type Part } from '../../web/html.ts';
+import { html, type Part } from '../../web/html.ts';
 import { forMembers, type MembersRequest, type Page, show } from '../../web/page.ts';
-import { number, table } from '../../web/tables.ts';
+import { table } from '../../web/tables.ts';
 
 type Certificate = OutputOf<typeof listCertificates>['items'][number];
 
@@ -55,23 +55,19 @@ const list = forMembers.get('/certificates', async (request) => {
           trail: [{ href: '/', name: 'Monitors' }],
         })}
         ${
-          items.length === 0
+          items.length + domains.items.length === 0
             ? nothing(
                 'lock',
                 'No check has seen a certificate yet. They appear here by themselves, soonest expiry first.',
                 linkButton('/monitors/new', 'Add a monitor'),
               )
-            : html`
-              <h2>Certificates</h2>
-              ${endingsTable('Certificates by expiry', 'Issuer', endings, request)}
-            `
-        }
-        ${
-          domains.items.length > 0 &&
-          html`
-            <h2>Domains</h2>
-            ${endingsTable('Domains by expiry', 'Registrar', domains.items.map(asEnding), request)}
-          `
+            : table(
+                [
+                  ...endings.map((each) => rowOf('Certificates', each, request)),
+                  ...domains.items.map((each) => rowOf('Domains', asEnding(each), request)),
+                ],
+                'Certificates and domains by expiry',
+              )
         }
       `,
   });
@@ -91,28 +87,19 @@ function sentenceOf(endings: readonly Ending[], now: number): string {
     : `${listInWords(some)} ${verb} in ${daysLeft(first.ends_at, now)}`;
 }
 
-function endingsTable(
-  caption: string,
-  byLabel: string,
-  endings: readonly Ending[],
-  { times, now }: MembersRequest,
-): Html {
-  return table(
-    endings.map(({ ends_at, monitors, by }) => {
-      const days = daysUntil(Date.parse(ends_at), now);
-      const left = daysLeft(ends_at, now);
-      return {
-        Monitors: monitors.map(
-          ({ monitor, name }, nth) =>
-            html`${nth > 0 && ', '}<a class="${monitors.length === 1 ? 'row-link' : ''}" href="/monitors/${monitor}">${name}</a>`,
-        ),
-        'Expires in': stateMark(days < 0 ? 'down' : days < soonDays ? 'verifying' : 'up', left),
-        Expires: number(times.day(ends_at)),
-        [byLabel]: by,
-      };
-    }),
-    caption,
-  );
+function rowOf(part: string, { ends_at, monitors, by }: Ending, { times, now }: MembersRequest) {
+  const days = daysUntil(Date.parse(ends_at), now);
+  const left = daysLeft(ends_at, now);
+  return {
+    part,
+    Monitors: monitors.map(
+      ({ monitor, name }, nth) =>
+        html`${nth > 0 && ', '}<a class="${monitors.length === 1 ? 'row-link' : ''}" href="/monitors/${monitor}">${name}</a>`,
+    ),
+    'Expires in': stateMark(days < 0 ? 'down' : days < soonDays ? 'verifying' : 'up', left),
+    Expires: times.day(ends_at),
+    'Issuer or registrar': by,
+  };
 }
 
 /** Groups by certificate: one renewal replaces it everywhere. */

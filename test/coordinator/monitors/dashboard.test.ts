@@ -175,14 +175,14 @@ describe('the dashboard', () => {
       cause: 'Status 503, expected 2xx',
       incident: demo.incident,
     });
-    expect(rowOf('Checkout')?.bars).toHaveLength(48);
+    expect(rowOf('Checkout')?.bars).toHaveLength(24);
     expect(rowOf('Checkout')?.bars.at(-1)).toBe('down');
     expect(rowOf('Search API')?.bars.at(-1)).toBe('verifying');
     expect(rowOf('CDN')?.bars).toContain('unknown');
-    expect(rowOf('Newcomer')?.bars.slice(0, 47)).toEqual(Array(47).fill('none'));
+    expect(rowOf('Newcomer')?.bars.slice(0, 23)).toEqual(Array(23).fill('none'));
     expect(rowOf('Login')?.covered_until).toBe(new Date(bench.now + 48 * 60_000).toISOString());
     expect(rowOf('Cart')?.response.length).toBeGreaterThan(20);
-    expect(rowOf('Staging')?.bars).toEqual(Array(48).fill('paused'));
+    expect(rowOf('Staging')?.bars).toEqual(Array(24).fill('paused'));
   });
 
   test('filters by status, by words of name, target and group, and by group', async () => {
