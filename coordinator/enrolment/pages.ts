@@ -172,7 +172,6 @@ async function made(
         )}
       </div>
       ${came}
-      <p class="actions">${linkButton('/probes', 'All probes')}</p>
     `,
   });
 }
@@ -188,7 +187,7 @@ async function whatCame(
   // Nothing notifies a page of a first check, so the page reloads while it waits.
   const awaits = !isDone && invitation.state !== 'expired';
   const came = html`
-    <section id="came"${awaits && html` data-awaits`}>
+    <section class="card" id="came"${awaits && html` data-awaits`}>
       <h2>Progress</h2>
       ${
         isDone &&
@@ -198,21 +197,19 @@ async function whatCame(
           html`This host now takes part in checks. <a href="/probes">All probes</a>`,
         )
       }
-      <div class="card stack">
-        <ul class="stack">
-          ${steps.map(
-            ({ done, words }) => html`<li>${stateMark(done ? 'up' : 'pending', words)}</li>`,
-          )}
-        </ul>
-        ${
-          invitation.state === 'expired' &&
-          html`
-            <p class="soft">
-              Its token was valid for one hour. <a href="/probes/invite">Invite it again</a>
-            </p>
-          `
-        }
-      </div>
+      <ul class="stack">
+        ${steps.map(
+          ({ done, words }) => html`<li>${stateMark(done ? 'up' : 'pending', words)}</li>`,
+        )}
+      </ul>
+      ${
+        invitation.state === 'expired' &&
+        html`
+          <p class="soft">
+            Its token was valid for one hour. <a href="/probes/invite">Invite it again</a>
+          </p>
+        `
+      }
     </section>
   `;
   return { sentence, came };
@@ -272,7 +269,6 @@ export const invitationPage = forMembers.get(
       main: html`
         ${heading({ sentence, below, trail })}
         ${came}
-        <p class="actions">${linkButton('/probes', 'All probes')}</p>
       `,
     });
   },

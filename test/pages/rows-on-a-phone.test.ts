@@ -36,7 +36,7 @@ describeInBrowser('a list on a phone', (browser) => {
       '/reports?period=2026',
     ]) {
       await tab.page.goto(`${web.url}${path}`);
-      const rows = await tab.page.locator('.cards tbody tr:visible').evaluateAll((all) =>
+      const rows = await tab.page.locator('.cards tbody tr:not(.part):visible').evaluateAll((all) =>
         all.map((row) => ({
           height: row.getBoundingClientRect().height,
           // What is beyond is covered: the dot before the first fact of a line.
