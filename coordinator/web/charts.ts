@@ -121,7 +121,7 @@ export function sampleLanes(
                 role="img"
                 aria-label="${continent}: ${countWords(all)}"
               >
-                ${isShown && html`<path class="deploy" d="M${x(detected)} 0v${laneHeight}"></path>`}
+                ${isShown && html`<path class="deploy" d="M${x(detected)}-1v${laneHeight + 2}"></path>`}
                 ${outcomes.map((outcome) => {
                   const marks = all.filter((sample) => sample.outcome === outcome);
                   return marks.length === 0
@@ -171,8 +171,9 @@ function markOf(outcome: string, x: number): string {
 const [sparkHeight, margin] = [20, 1];
 
 /**
- * Response times as one line from zero, oldest first; it breaks where there is none. The slowest is
- * at the top, and even ones stand at two thirds.
+ * Response times as one line over its ground, which is zero, oldest first; it ends where there is
+ * none. The slowest is at the top, and even ones stand at two thirds. The ends of the ground lie
+ * outside: they are not seen.
  */
 export function spark(all: readonly (number | null)[], words: string): Html | null {
   const values = inThrees(all);
@@ -193,8 +194,13 @@ export function spark(all: readonly (number | null)[], words: string): Html | nu
         : Math.round(sparkHeight - margin - (value / top) * (sparkHeight - 2 * margin));
     if (y !== before && flat > 0) path += `h${flat}`;
     flat = y === before && y !== undefined ? flat + 1 : 0;
-    if (y !== undefined && y !== before)
-      path += before === undefined ? `M${at} ${y}h0` : `l1 ${y - before}`;
+    if (y !== before)
+      path +=
+        before === undefined
+          ? `M${at === 0 ? -1 : at} ${sparkHeight + 1}V${y}${at === 0 ? 'h1' : ''}`
+          : y === undefined
+            ? `${at === values.length ? 'h1' : ''}V${sparkHeight + 1}`
+            : `l1 ${y - before}`;
     before = y;
   }
   return html`

@@ -278,7 +278,7 @@ export function evidenceMatrix(checks: readonly SeenCheck[], times: Times): Html
                     <th scope="col">
                       <span class="row-link">${check.place ?? check.continent}</span>
                       <span class="note">
-                        ${check.place !== null && 'inside · '}${check.probe !== '' && `${check.probe} · `}
+                        ${check.place !== null && 'inside · '}${check.probe !== '' && check.probe !== check.place && `${check.probe} · `}
                         ${roles[check.part] ?? check.part}
                       </span>
                     </th>
