@@ -149,13 +149,3 @@ test('the week before lies faintly under the same hours, and is named', () => {
   expect(drawn).toContain('Faint: the week before');
   expect(drawnOf(results)).not.toContain('week before');
 });
-
-test('lines that end at the same height have names beside each other', () => {
-  const results = resultsOf(...five);
-  const [asia] = results.series;
-  if (asia === undefined) throw new Error('there is no series');
-  const drawn = drawnOf({ ...results, series: [asia, { ...asia, continent: 'Africa' }] });
-  const heights = [...drawn.matchAll(/<text[^>]* y="(\d+)"/g)].map(([, y]) => Number(y));
-  expect(heights).toHaveLength(2);
-  expect(Math.abs((heights[0] ?? 0) - (heights[1] ?? 0))).toBeGreaterThanOrEqual(16);
-});
