@@ -1,38 +1,21 @@
-import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { apiRevision } from '../../shared/api/operation.ts';
+import { runProgram, type Said } from '../support/processes.ts';
 
 const home = mkdtempSync(join(tmpdir(), 'antipode-words-'));
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
-type Said = { readonly code: number | null; readonly out: string; readonly err: string };
-
-/**
- * A program of the house without any service, and no environment but this. `code` is null when it
- * had to be killed.
- */
+/** A program of the house without any service, and no environment but this. */
 const runIn = (
   more: Readonly<Record<string, string>>,
   program: string,
   ...given: string[]
 ): Promise<Said> =>
-  new Promise((resolve) => {
-    const env = { PATH: process.env.PATH, HOME: home, ANTIPODE_HOME: join(home, 'none'), ...more };
-    const options = { env, timeout: 30_000, killSignal: 'SIGKILL' } as const;
-    execFile(
-      process.execPath,
-      [join(import.meta.dirname, '../..', program), ...given],
-      options,
-      (error, out, err) =>
-        resolve({
-          code: error === null ? 0 : typeof error.code === 'number' ? error.code : null,
-          out,
-          err,
-        }),
-    );
+  runProgram([process.execPath, join(import.meta.dirname, '../..', program), ...given], {
+    env: { PATH: process.env.PATH, HOME: home, ANTIPODE_HOME: join(home, 'none'), ...more },
   });
 const run = (program: string, ...given: string[]): Promise<Said> => runIn({}, program, ...given);
 

@@ -11,7 +11,12 @@ import { version } from '../../shared/base/process.ts';
 import { printProbeCredentials } from '../../shared/bus/identity.ts';
 import { portOf } from '../support/connections.ts';
 import { eventually } from '../support/eventually.ts';
-import { type ChildProgram, runProgram, startChildProgram } from '../support/processes.ts';
+import {
+  type ChildProgram,
+  compiled,
+  runProgram,
+  startChildProgram,
+} from '../support/processes.ts';
 import { assignmentOf } from './support/checkers.ts';
 import { misdated } from './support/observations.ts';
 import {
@@ -54,6 +59,7 @@ describe('the probe process', () => {
     const file = join(folder, 'credentials');
     await writeFile(file, `${word}\n`);
     const env = {
+      ...compiled,
       PROBE_CREDENTIALS_FILE: file,
       PROBE_DATA_DIR: join(folder, 'data'),
       PROBE_NATS_URL: wire.proxy.url,
@@ -175,7 +181,7 @@ describe('the probe process', () => {
       PROBE_NATS_URL: at.proxy.url,
     }));
     const running = spawn(process.execPath, [main], {
-      env: { PROBE_SEATS: JSON.stringify(seats), LOG_LEVEL: 'warn' },
+      env: { ...compiled, PROBE_SEATS: JSON.stringify(seats), LOG_LEVEL: 'warn' },
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     child = running;
@@ -206,6 +212,7 @@ describe('the probe process', () => {
         nats_url: 'nats://127.0.0.1:1',
       } as const;
       const env = {
+        ...compiled,
         PROBE_CREDENTIALS: printProbeCredentials({
           ...credentials,
           nats_credentials: wire.credentials,
@@ -243,7 +250,7 @@ describe('the probe process', () => {
 
   test('without its credentials says what is missing and ends with 1', async () => {
     const alone = spawn(process.execPath, [main], {
-      env: { PROBE_ALLOW_CIDRS: 'here' },
+      env: { ...compiled, PROBE_ALLOW_CIDRS: 'here' },
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     let said = '';

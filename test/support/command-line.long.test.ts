@@ -1,21 +1,15 @@
-import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { runProgram, type Said } from './processes.ts';
 
-const run = (
-  program: string,
-  ...given: string[]
-): Promise<{ code: number; out: string; err: string }> =>
-  new Promise((resolve) => {
-    execFile(
-      process.execPath,
-      // Mutations strip types by themselves, which Node calls an experiment.
-      ['--disable-warning=ExperimentalWarning', join(import.meta.dirname, '..', program), ...given],
-      { timeout: 100_000 },
-      (error, out, err) =>
-        resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err }),
-    );
-  });
+const run = (program: string, ...given: string[]): Promise<Said> =>
+  runProgram([
+    process.execPath,
+    // Mutations strip types by themselves, which Node calls an experiment.
+    '--disable-warning=ExperimentalWarning',
+    join(import.meta.dirname, '..', program),
+    ...given,
+  ]);
 
 const programs = [
   ['bench/main.ts', 'bench'],

@@ -33,7 +33,7 @@ export const tied = (command: readonly string[]): readonly string[] =>
 
 /** What the whole run keeps of code that was compiled: a start takes half the CPU with it. */
 const { NODE_COMPILE_CACHE } = process.env;
-const compiled = NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE };
+export const compiled = NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE };
 
 /** Settles when it is up; rejects with what it has written when it ends before that. */
 export const startChildProgram = async (
@@ -79,7 +79,7 @@ export const runProgram = (
   new Promise((resolve, reject) => {
     const [program, ...given] = command;
     const child = spawn(program, given, {
-      env: options.env ?? process.env,
+      env: options.env ? { ...compiled, ...options.env } : process.env,
       stdio: ['pipe', 'pipe', 'pipe'],
     });
     let out = '';

@@ -1,8 +1,6 @@
-import { execFile } from 'node:child_process';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { readBackup } from '../../../coordinator/backups/restore.ts';
@@ -24,6 +22,7 @@ import { createLog } from '../../../shared/base/log.ts';
 import { systemClock } from '../../../shared/base/time.ts';
 import { gateBench } from '../../support/gate.ts';
 import { testSecretKey } from '../../support/people.ts';
+import { runProgram } from '../../support/processes.ts';
 import { createAccount, createDatabase, environmentOf } from '../../support/services.ts';
 
 const bench = gateBench();
@@ -460,15 +459,10 @@ test('the command runs as a process of its own on an empty database, and prints 
     PATH: process.env.PATH ?? '',
   };
   const main = join(import.meta.dirname, '../../../coordinator/main.ts');
-  const { stdout } = await promisify(execFile)(
-    process.execPath,
-    [main, 'operator', 'organisation', 'create', '--name', 'Alone'],
-    { env },
-  );
-  expect(stdout).toMatch(/^id +[0-9a-f-]{36}\nname +Alone\nplan +self_hosted\ntime_zone +UTC\n$/);
-  const failed = await promisify(execFile)(process.execPath, [main, 'operator', 'probe', 'lst'], {
-    env,
-  }).catch((error: { code: number }) => error);
-  expect(failed).toMatchObject({ code: 2 });
+  const typed = (...words: string[]) =>
+    runProgram([process.execPath, main, 'operator', ...words], { env });
+  const { out } = await typed('organisation', 'create', '--name', 'Alone');
+  expect(out).toMatch(/^id +[0-9a-f-]{36}\nname +Alone\nplan +self_hosted\ntime_zone +UTC\n$/);
+  expect(await typed('probe', 'lst')).toMatchObject({ code: 2 });
   await database.drop();
 });
