@@ -13,6 +13,7 @@ import { createLog } from '../../shared/base/log.ts';
 import { batchText, readBatch, wholeText } from '../../shared/bus/batch.ts';
 import { turns } from '../../shared/checks/placement.ts';
 import { minuteChecks, storeChecks } from './checks.ts';
+import { probeIn, rosterOf } from './rosters.ts';
 
 const log = createLog({ name: 'checks', level: 'silent' });
 
@@ -104,9 +105,7 @@ export const turnsBetween = async (
 /** When in its interval a monitor is due: the only probe there is would take all its turns. */
 const phaseOf = (ordinal: number, interval_ms: number): number => {
   const placed = { monitor: '', interval_ms, ordinal, continents: null, probe: null };
-  const well = { organisation: null, healthy: true, quarantined: false };
-  const probe = { id: '', name: '', continent: 'Asia', ...well } as const;
-  return turns(placed, 'Asia', { epoch: 0, probes: [probe] })?.offset_ms ?? 0;
+  return turns(placed, 'Asia', rosterOf(probeIn('Asia', 1)))?.offset_ms ?? 0;
 };
 
 const known = async (sql: Queryable, monitor?: string) => {

@@ -1,10 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import { createGuard, unreadableRanges } from '../../../probe/checks/guard.ts';
+import { probeIn, rosterOf } from '../../support/rosters.ts';
 
 const bus = { address: '10.20.0.5', port: 4222 };
 const guardOf = (allow: readonly string[] = [], own: readonly string[] = [], at = bus) =>
   createGuard({ allow, bus: () => [at], own: () => own });
 const strict = guardOf();
+const anywhere = {
+  kind: 'https',
+  target: 'https://a.example/',
+  config: {},
+  continents: null,
+  probe: null,
+} as const;
 
 /**
  * Two addresses (the first and the last, where that says something) of every special range of the
@@ -122,34 +130,16 @@ const open = [
 ];
 
 test('it is this probe’s own limit when another, that may check the same, that may check the same, is allowed every one of these addresses', () => {
-  const asia = {
-    id: 'a',
-    name: 'a',
-    continent: 'Asia',
-    organisation: null,
-    healthy: true,
-    quarantined: false,
-  } as const;
-  const roster = {
-    epoch: 1,
-    probes: [
-      { ...asia, allowed_cidrs: ['10.0.0.0/8', '169.254.169.254'] },
-      { ...asia, id: 'b' },
-    ],
-  };
+  const roster = rosterOf(
+    probeIn('Asia', 1, { allowed_cidrs: ['10.0.0.0/8', '169.254.169.254'] }),
+    probeIn('Asia', 2),
+  );
   const { isOwnLimit: othersMay } = createGuard({
     allow: [],
     bus: () => [],
     own: () => [],
     roster: () => roster,
   });
-  const anywhere = {
-    kind: 'https',
-    target: 'https://a.example/',
-    config: {},
-    continents: null,
-    probe: null,
-  } as const;
   expect(othersMay(['10.1.2.3', '8.8.8.8', '169.254.169.254'], anywhere)).toBe(true);
   expect(othersMay(['10.1.2.3'], { ...anywhere, continents: ['Asia'] })).toBe(true);
   expect(othersMay(['10.1.2.3', '192.168.1.1'], anywhere)).toBe(false);
@@ -308,13 +298,6 @@ describe("the probe's own public addresses", () => {
   });
 
   test('are a limit of this probe, because others reach them', () => {
-    const anywhere = {
-      kind: 'https',
-      target: 'https://a.example/',
-      config: {},
-      continents: null,
-      probe: null,
-    } as const;
     const guard = guardOf([], own);
     expect(guard.isOwnLimit(['93.184.216.10'], anywhere)).toBe(true);
     expect(guard.isOwnLimit(['93.184.216.10', '8.8.8.8'], anywhere)).toBe(true);

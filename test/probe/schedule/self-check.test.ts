@@ -12,6 +12,7 @@ import {
 import type { Assignment } from '../../../shared/checks/assignment.ts';
 import type { Verdict } from '../../../shared/checks/result.ts';
 import { portOf } from '../../support/connections.ts';
+import { assignmentOf } from '../support/checkers.ts';
 
 describe('rule 2: a failure below http counts', () => {
   const none = { longest: 0, inAll: 0 };
@@ -31,24 +32,12 @@ describe('rule 2: a failure below http counts', () => {
       pulse: { heldUp },
     });
 
-  const assignment = (target: string, more: Partial<Assignment> = {}): Assignment => ({
-    monitor: target,
-    organisation: 'o',
-    kind: 'https',
-    target,
-    interval_ms: 60_000,
-    timeout_ms: 10_000,
-    config: {},
-    sealed: null,
-    config_version: 1,
-    ordinal: 1,
-    continents: null,
-    probe: null,
-    ...more,
-  });
-  const [shop, bank] = [assignment('https://shop.example/'), assignment('https://bank.example/')];
+  const [shop, bank] = [
+    assignmentOf('https://shop.example/'),
+    assignmentOf('https://bank.example/', { timeout_ms: 10_000 }),
+  ];
   const dns = (resolver: string) =>
-    assignment('shop.example', { kind: 'dns', config: { resolver } });
+    assignmentOf('shop.example', { kind: 'dns', config: { resolver } });
 
   const ended = (
     of: Assignment,
@@ -70,7 +59,7 @@ describe('rule 2: a failure below http counts', () => {
   test('when another host has answered since the check began, and not by the same host', async () => {
     const selfCheck = probe();
     expect(selfCheck(passed, ended(shop, 1_000))).toBe(passed);
-    const same = assignment('https://shop.example:8443/other');
+    const same = assignmentOf('https://shop.example:8443/other');
     expect(await selfCheck(failed('timed_out'), ended(same, 1_050))).toMatchObject({
       outcome: 'unknown',
       cause: { class: 'probe_unvouched' },
@@ -93,13 +82,13 @@ describe('rule 2: a failure below http counts', () => {
       outcome: 'fail',
     });
     expect(
-      await selfCheck(failed('timed_out'), ended(assignment('https://9.9.9.9/'), 1_000)),
+      await selfCheck(failed('timed_out'), ended(assignmentOf('https://9.9.9.9/'), 1_000)),
     ).toMatchObject({ outcome: 'fail' });
   });
 
   test('by a host that answered with a failure of its own, but by no check that got nowhere', async () => {
     const selfCheck = probe();
-    selfCheck(passed, ended(assignment('', { kind: 'heartbeat' }), 1_000, []));
+    selfCheck(passed, ended(assignmentOf('', { kind: 'heartbeat' }), 1_000, []));
     selfCheck(failed('connection_refused'), ended(shop, 1_000));
     expect(await selfCheck(failed('timed_out'), ended(bank, 1_000))).toMatchObject({
       outcome: 'unknown',

@@ -25,6 +25,7 @@ import type { Assignment, Config } from '../../../shared/checks/assignment.ts';
 import { causeSentence } from '../../../shared/checks/causes.ts';
 import type { Verdict } from '../../../shared/checks/result.ts';
 import { debianProgram } from '../../support/processes.ts';
+import { probeIn, rosterOf } from '../../support/rosters.ts';
 
 /** How the system's ping is started here; undefined where there is none. */
 export const pingCommand = async (): Promise<readonly string[] | undefined> => {
@@ -68,20 +69,7 @@ const beside = createGuard({
   allow: [],
   bus: () => [],
   own: () => [],
-  roster: () => ({
-    epoch: 1,
-    probes: [
-      {
-        id: 'a',
-        name: 'a',
-        continent: 'Asia',
-        organisation: null,
-        healthy: true,
-        quarantined: false,
-        allowed_cidrs: ['127.0.0.0/8'],
-      },
-    ],
-  }),
+  roster: () => rosterOf(probeIn('Asia', 1, { allowed_cidrs: ['127.0.0.0/8'] })),
 });
 
 type Asked = {

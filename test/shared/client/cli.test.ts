@@ -32,6 +32,8 @@ const run = (line: readonly string[], world?: World): Promise<Ran> => command.ru
 const json = (...line: string[]): Promise<Record<string, unknown>> => command.json(...line);
 
 const id = (thing: Record<string, unknown>): string => String(thing.id);
+const makeMonitor = (target: string, ...more: string[]) =>
+  json('monitors', 'create', '--type', 'https', '--target', target, ...more);
 
 describe('antipode', () => {
   test('takes a monitor through its whole life, one call a command', async () => {
@@ -41,12 +43,7 @@ describe('antipode', () => {
       organisation: { id: house.organisation },
     });
     const group = await json('groups', 'create', '--name', 'Shops');
-    const made = await json(
-      'monitors',
-      'create',
-      '--type',
-      'https',
-      '--target',
+    const made = await makeMonitor(
       'https://example.com/',
       '--interval-s',
       '60',
@@ -69,9 +66,7 @@ describe('antipode', () => {
       status: 'paused',
       uptime: { days: 7 },
     });
-    const gateway = await json(
-      ...['monitors', 'create', '--type', 'https', '--target', 'https://gate.example/'],
-    );
+    const gateway = await makeMonitor('https://gate.example/');
     const depends = ['--depends-on-monitor', 'gate.example', '--depends-on-group', id(group)];
     expect(await json('monitors', 'update', id(made), ...depends)).toMatchObject({
       depends_on_monitors: [gateway.id],
@@ -115,16 +110,7 @@ describe('antipode', () => {
   });
 
   test('shows tables and cards on a terminal, and JSON there only on request', async () => {
-    await json(
-      'monitors',
-      'create',
-      '--type',
-      'https',
-      '--target',
-      'https://table.example/',
-      '--name',
-      'Table',
-    );
+    await makeMonitor('https://table.example/', '--name', 'Table');
     const table = await run(['monitors', 'list', '--all'], { terminal: true });
     expect(table.out).toMatch(/Table\s+https\s+https:\/\/table\.example\//);
     expect(table.err).toContain('so far');
@@ -135,14 +121,7 @@ describe('antipode', () => {
   });
 
   test('asks before a monitor and its history are deleted, unless confirmed by a flag', async () => {
-    const made = await json(
-      'monitors',
-      'create',
-      '--type',
-      'https',
-      '--target',
-      'https://asked.example/',
-    );
+    const made = await makeMonitor('https://asked.example/');
     const refused = await run(['monitors', 'delete', id(made)], { terminal: true, answer: 'n' });
     expect(refused.asked[0]).toMatch(
       /^Delete the monitor asked.example \(https:\/\/asked.example\/\) .* it can be restored/,
@@ -160,14 +139,7 @@ describe('antipode', () => {
   });
 
   test('deletes no monitor without a terminal, whatever is piped into it, unless confirmed by a flag', async () => {
-    const made = await json(
-      'monitors',
-      'create',
-      '--type',
-      'https',
-      '--target',
-      'https://piped.example/',
-    );
+    const made = await makeMonitor('https://piped.example/');
     const env = {
       PATH: process.env.PATH,
       ANTIPODE_URL: url,
@@ -284,14 +256,7 @@ describe('antipode', () => {
   );
 
   test('a write with a read token, and a foreign monitor, are refused with the code of the API', async () => {
-    const made = await json(
-      'monitors',
-      'create',
-      '--type',
-      'https',
-      '--target',
-      'https://mine.example/',
-    );
+    const made = await makeMonitor('https://mine.example/');
     expect(
       (await run(['groups', 'create', '--name', 'x'], { token: house.owner.read })).err,
     ).toContain('scope_insufficient');
