@@ -7,13 +7,13 @@ import whole from '../vitest.config.ts';
  * take long would be waited for at the end, alone.
  */
 const longest = [
+  'network/sign-of-life',
   'network/slow-bus',
   'coordinator/health/livez',
   'pages/all-pages',
   'network/database-away',
   'network/probes',
   'network/warnings',
-  'network/sign-of-life',
   'network/faults',
   'pages/journeys',
   'referee/run',
