@@ -341,7 +341,7 @@ async function filterForm({ ask, now, caller }: MembersRequest, asked: Asked): P
       ])}
       <label>
         <span>Promised, in %</span>
-        <input name="promised" inputmode="decimal" maxlength="8" value="${asked.promised ?? ''}" />
+        <input name="promised" inputmode="decimal" maxlength="8" placeholder="99.9" value="${asked.promised ?? ''}" />
       </label>
       <button class="button">Apply</button>
     </form>

@@ -246,9 +246,9 @@ export function attemptTable({ attempts }: Message, times: Times): Html {
       Response: answerText(attempt),
       Result: [
         {
-          delivered: 'delivered',
-          retry: 'not delivered yet',
-          refused: 'failed permanently',
+          delivered: 'Delivered',
+          retry: 'Not delivered yet',
+          refused: 'Failed permanently',
         }[attempt.verdict] ?? attempt.verdict,
         attempt.words !== null && `: ${attempt.words}`,
       ],
