@@ -1,7 +1,6 @@
 import { describe, expect } from 'vitest';
-import { createProbe, type ProbeApp } from '../../probe/app.ts';
-import { readConfig } from '../../probe/config.ts';
 import type { Continent } from '../../shared/base/continents.ts';
+import { systemClock } from '../../shared/base/time.ts';
 import { eventually } from '../support/eventually.ts';
 import {
   alertsOf,
@@ -13,7 +12,6 @@ import {
   resultsOf,
   watch,
 } from '../support/monitors.ts';
-import { type MadeProbe, testLog } from '../support/network.ts';
 import { test } from '../support/network-test.ts';
 import { speakAs } from '../support/probes.ts';
 import { broken, fine, type Target } from '../support/targets.ts';
@@ -22,26 +20,6 @@ import { broken, fine, type Target } from '../support/targets.ts';
  * Continents far away: 75 ms each way, cut off and healed, with clocks that are wrong, and with
  * news from an hour ago.
  */
-
-type AtEnd = (end: () => Promise<void>) => void;
-
-/** A probe whose machine believes it is another time. */
-const startWrong = async (
-  made: MadeProbe,
-  host: { now: () => number },
-  atEnd: AtEnd,
-): Promise<ProbeApp> => {
-  const environment = {
-    PROBE_CREDENTIALS: made.credentials,
-    PROBE_DATA_DIR: made.folder,
-    PROBE_ALLOW_CIDRS: '127.0.0.0/8',
-    LOG_LEVEL: 'silent',
-  };
-  const probe = await createProbe(readConfig(environment), { log: testLog(), host });
-  await probe.onBus;
-  atEnd(probe.close);
-  return probe;
-};
 
 const hitsFrom = (target: Target, continent: Continent, since: number) =>
   target.hits.filter((hit) => hit.continent === continent && hit.at >= since);
@@ -112,21 +90,15 @@ describe.concurrent('a continent 75 ms away', () => {
 });
 
 describe.concurrent('a probe whose clock is wrong by a minute', () => {
-  test('has correct times all the same, a minute ahead or behind', async ({
-    network,
-    onTestFinished,
-  }) => {
+  test('has correct times all the same, a minute ahead or behind', async ({ network }) => {
     await network.startCoordinator();
-    await startWrong(
-      await network.makeProbe('Europe'),
-      { now: () => Date.now() + 60_000 },
-      onTestFinished,
-    );
-    await startWrong(
-      await network.makeProbe('Asia'),
-      { now: () => Date.now() - 60_000 },
-      onTestFinished,
-    );
+    for (const [continent, wrongBy] of [
+      ['Europe', 60_000],
+      ['Asia', -60_000],
+    ] as const)
+      await network.startProbe(await network.makeProbe(continent), {
+        host: { now: () => Date.now() + wrongBy },
+      });
     const { target, monitor } = await watch(network);
     target.answer(broken);
     const brokenAt = Date.now();
@@ -138,16 +110,13 @@ describe.concurrent('a probe whose clock is wrong by a minute', () => {
 
   test('from one moment to the next opens nothing, and is right again after its next presence', async ({
     network,
-    onTestFinished,
   }) => {
     await network.startCoordinator();
     let wrongBy = 0;
-    await startWrong(
-      await network.makeProbe('Europe'),
-      { now: () => Date.now() + wrongBy },
-      onTestFinished,
-    );
-    await startWrong(await network.makeProbe('Asia'), { now: () => Date.now() }, onTestFinished);
+    await network.startProbe(await network.makeProbe('Europe'), {
+      host: { now: () => Date.now() + wrongBy },
+    });
+    await network.startProbe(await network.makeProbe('Asia'), { host: systemClock });
     const { target, monitor } = await watch(network);
     let [jumpedAt, wasWrong] = [0, false];
     const jump = () => {

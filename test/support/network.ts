@@ -14,7 +14,7 @@ import { readConfig as readProbeConfig } from '../../probe/config.ts';
 import type { Continent } from '../../shared/base/continents.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { createLog, type Log } from '../../shared/base/log.ts';
-import { systemClock } from '../../shared/base/time.ts';
+import { type Clock, systemClock } from '../../shared/base/time.ts';
 import { announcementKeys, createAnnounce } from '../../shared/bus/announcement.ts';
 import { parseProbeCredentials, printProbeCredentials } from '../../shared/bus/identity.ts';
 import { type Bus, connectBus } from '../../shared/bus/nats.ts';
@@ -130,6 +130,8 @@ type ProbeMore = {
   readonly isAlone?: boolean;
   /** How long it judges no heartbeat after the bus came back, if not for a short while. */
   readonly pingSettlingMs?: number;
+  /** Its host's clock, which it corrects as often as in production. */
+  readonly host?: Clock;
 };
 
 export type Network = {
@@ -322,7 +324,8 @@ export const createNetwork = async ({
       ...more.environment,
     });
     const quickly = { pingSettlingMs, presenceMs: 1_000, handOverMs: 0 };
-    const probe = await createProbe(config, { log, ...quickly });
+    const own = more.host === undefined ? quickly : { host: more.host };
+    const probe = await createProbe(config, { log, ...own });
     if (!more.isAlone) await probe.onBus;
     return keep(probe);
   };
