@@ -61,6 +61,8 @@ export type Target = {
   readonly connections: () => number;
   /** What everybody gets, or only those from these continents; the latest word counts. */
   readonly answer: (answer: Answer, from?: readonly Continent[]) => void;
+  /** From now on it shows this certificate. At no moment does it refuse a connection. */
+  readonly show: (certificate: Minted) => void;
   readonly close: () => Promise<void>;
 };
 
@@ -153,17 +155,18 @@ export const startTarget = async (options: TargetOptions = {}): Promise<Target> 
     give((continent && special.get(continent)) ?? common, request, response);
   };
   const { certificate } = options;
-  const server = certificate
-    ? createHttps(
-        {
-          cert: options.shows ?? certificate.chain,
-          key: certificate.key,
-          ...options.tls,
-          rejectUnauthorized: options.tls?.requestCert === true,
-        },
-        listener,
-      )
-    : createHttp(listener);
+  const https =
+    certificate &&
+    createHttps(
+      {
+        cert: options.shows ?? certificate.chain,
+        key: certificate.key,
+        ...options.tls,
+        rejectUnauthorized: options.tls?.requestCert === true,
+      },
+      listener,
+    );
+  const server = https ?? createHttp(listener);
   server.on('tlsClientError', () => undefined); // A refused handshake is what some tests want.
   const { port, connections, close } = await listen(server, host, options.port ?? 0);
   const shown = host.includes(':') ? `[${host}]` : host;
@@ -179,6 +182,10 @@ export const startTarget = async (options: TargetOptions = {}): Promise<Target> 
         special.clear();
         common = answer;
       }
+    },
+    show: ({ chain, key }) => {
+      if (!https) throw new Error('a target without TLS has no certificate to show');
+      https.setSecureContext({ ...options.tls, cert: chain, key });
     },
     close,
   };
