@@ -25,6 +25,7 @@ import {
   lockedStates,
   type PingKeyRow,
   pingKey,
+  pingKeysByFingerprint,
   writeStates,
 } from './queries.ts';
 
@@ -41,34 +42,50 @@ type Dependencies = {
  * its pause.
  */
 export function createPingSettings({ sql, bus, records, clock }: Dependencies) {
-  const follow = async (row: MonitorRow): Promise<void> => {
-    const terms = { version: row.config_version, paused: row.paused_at !== null };
+  const followSome = async (rows: readonly MonitorRow[]): Promise<void> => {
     const now = clock.now();
-    const state = await inTransaction(sql, async (tx) => {
-      const stored = (await lockedStates(tx, [row.id])).get(row.id);
-      const next = stored && withSettings(stored, terms, now);
-      if (next && next !== stored) await writeStates(tx, new Map([[row.id, next]]));
+    const states = await inTransaction(sql, async (tx) => {
+      const stored = await lockedStates(
+        tx,
+        rows.map(({ id }) => id),
+      );
+      const next = new Map(
+        rows.flatMap((row) => {
+          const state = stored.get(row.id);
+          return state ? [[row.id, withSettings(state, termsOf(row), now)] as const] : [];
+        }),
+      );
+      await writeStates(tx, new Map([...next].filter(([id, state]) => state !== stored.get(id))));
       return next;
     });
-    if (!state) return; // It was deleted just now; the next line says so.
-    await records.change(row.organisation_id, row.id, (seen) => {
-      const next = seen ? mergePings(state, withSettings(seen, terms, now)) : state;
-      return seen && JSON.stringify(next) === JSON.stringify(seen) ? seen : next;
+    await inGroups(rows, async (row) => {
+      const state = states.get(row.id);
+      if (!state) return; // It was deleted just now; its next change says so.
+      await records.change(row.organisation_id, row.id, (seen) => {
+        const next = seen ? mergePings(state, withSettings(seen, termsOf(row), now)) : state;
+        return seen && JSON.stringify(next) === JSON.stringify(seen) ? seen : next;
+      });
     });
   };
 
-  const follows = async ({ monitor, row }: FollowedChange): Promise<void> => {
-    if (row === null) await bus.purge(streams.lastPings.name, subjects.lastPings('*', monitor));
-    else if (row.type === 'heartbeat') await follow(row);
-  };
   return {
     follow: async (changes: readonly FollowedChange[]): Promise<void> => {
-      await Promise.all(changes.map(follows));
+      const deleted = changes.filter(({ row }) => row === null);
+      await inGroups(deleted, ({ monitor }) =>
+        bus.purge(streams.lastPings.name, subjects.lastPings('*', monitor)),
+      );
+      const beating = changes.flatMap(({ row }) => (row?.type === 'heartbeat' ? [row] : []));
+      for (let at = 0; at < beating.length; at += most)
+        await followSome(beating.slice(at, at + most));
     },
   };
 }
 
 type FollowedChange = Pick<AssignmentChange, 'monitor' | 'row'>;
+
+function termsOf({ config_version: version, paused_at }: MonitorRow) {
+  return { version, paused: paused_at !== null };
+}
 
 /**
  * All heartbeat keys in memory, and the digest that a ping receiver should report. The digest is
@@ -212,9 +229,14 @@ export async function openPingBook({
       more = await inTransaction(sql, async (tx) => {
         await takeAdvisoryLock(tx, 'pingKeys');
         const lines = await waitingRows(tx, 'ping_key', null, most);
-        for (const { organisation, payload } of lines)
-          if (organisation !== null)
-            await publishKey(payload.key, organisation, await pingKey(tx, payload.key));
+        const owners = new Map(
+          lines.map(({ organisation, payload }) => [payload.key, organisation]),
+        );
+        const rows = await pingKeysByFingerprint(tx, [...owners.keys()]);
+        const byKey = new Map(rows.map((row) => [row.key, row]));
+        await inGroups([...owners], async ([key, organisation]) => {
+          if (organisation !== null) await publishKey(key, organisation, byKey.get(key));
+        });
         await markDone(
           tx,
           lines.map(({ id }) => id),
@@ -222,14 +244,6 @@ export async function openPingBook({
         return lines.length === most;
       });
     }
-  };
-
-  const inGroups = async <Item>(
-    items: readonly Item[],
-    work: (item: Item) => Promise<unknown>,
-  ): Promise<void> => {
-    for (let at = 0; at < items.length; at += atOnce)
-      await Promise.all(items.slice(at, at + atOnce).map(work));
   };
 
   const restore = async (): Promise<void> => {
@@ -461,6 +475,14 @@ export function createKeyLookup<Row>({
       clearTimeout(timer);
     }
   };
+}
+
+async function inGroups<Item>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<unknown>,
+): Promise<void> {
+  for (let at = 0; at < items.length; at += atOnce)
+    await Promise.all(items.slice(at, at + atOnce).map(work));
 }
 
 function knownOf({ organisation, monitor, until }: PingKeyRow): KnownKey {

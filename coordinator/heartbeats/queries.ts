@@ -108,7 +108,7 @@ export async function lockedStates(
   // are left out.
   await sql`insert into beat_states (monitor_id, state)
     select id, ${JSON.stringify(noPings)}::text::jsonb from monitors where id = any(${ids})
-      on conflict do nothing`;
+      order by id on conflict do nothing`;
   const rows = await sql<{ monitor_id: string; state: PingState }[]>`
     select monitor_id, state from beat_states where monitor_id = any(${ids}) order by monitor_id
     for update`;

@@ -1,8 +1,10 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { monitorsById } from '../../../coordinator/engine/queries.ts';
 import {
   createKeyLookup,
   createKeyRing,
+  createPingSettings,
   type KeyRing,
   openPingBook,
   type PingBook,
@@ -32,6 +34,7 @@ import {
   testSecretKey,
 } from '../../support/people.ts';
 import { createAccount } from '../../support/services.ts';
+import { statementsOf } from '../../support/statements.ts';
 
 describe('the keys that a coordinator knows', () => {
   const known = (organisation: string, until: number | null = null): KnownKey => ({
@@ -162,24 +165,48 @@ describe('the keys on the bus', () => {
     return published.slice(from);
   };
 
-  const addHeartbeat = async (name: string): Promise<string> => {
-    const { id } = await bench.call(createMonitor, house.owner, {
+  const addHeartbeat = async (name: string): Promise<{ monitor: string; key: string }> => {
+    const { id: monitor } = await bench.call(createMonitor, house.owner, {
       type: 'heartbeat',
       name,
       interval_s: 300,
     });
-    const { address } = await bench.call(getPingAddress, house.owner, { monitor_id: id });
-    return pingFingerprint(address.slice(address.lastIndexOf('/') + 1));
+    const { address } = await bench.call(getPingAddress, house.owner, { monitor_id: monitor });
+    return { monitor, key: pingFingerprint(address.slice(address.lastIndexOf('/') + 1)) };
   };
 
   test('are left alone when only a new one is unpublished, and all restored when the bus has lost some', async () => {
-    const first = await addHeartbeat('first');
+    const { key: first } = await addHeartbeat('first');
     expect(await lookAfterBus()).toContain(first);
-    const second = await addHeartbeat('second');
+    const { key: second } = await addHeartbeat('second');
     expect(await lookAfterBus()).toEqual([second]);
     expect(await lookAfterBus()).toEqual([]);
     await bus.purge(streams.pingKeys.name, 'beatkey.>');
     expect((await lookAfterBus()).toSorted()).toEqual([first, second].toSorted());
+  });
+
+  test('and the records of pings take as many statements for thirty new heartbeats as for one', async () => {
+    const records = createPingRecords(bus);
+    const clock = { now: () => bench.now };
+    const { follow } = createPingSettings({ sql: bench.sql, bus, records, clock });
+    const publish = async (count: number): Promise<number> => {
+      const added: { monitor: string; key: string }[] = [];
+      for (let nth = 0; nth < count; nth += 1) added.push(await addHeartbeat(`${nth} of ${count}`));
+      const rows = await monitorsById(
+        bench.sql,
+        added.map(({ monitor }) => monitor),
+      );
+      const statements = await statementsOf(async () => {
+        await follow(rows.map((row) => ({ monitor: row.id, row })));
+        const keys = await lookAfterBus();
+        expect(keys.toSorted()).toEqual(added.map(({ key }) => key).toSorted());
+      });
+      for (const { id, organisation_id, config_version: terms } of rows)
+        expect(await records.read(organisation_id, id)).toMatchObject({ terms, paused: false });
+      return statements;
+    };
+    const alone = await publish(1);
+    expect(await publish(30)).toBe(alone);
   });
 });
 

@@ -1,9 +1,9 @@
-import { describe, expect, test, vi } from 'vitest';
-import { Session } from '../../../../coordinator/database/session.ts';
+import { describe, expect, test } from 'vitest';
 import { setSignInProvider } from '../../../../coordinator/providers/contract.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
 import { createScimHouse, openScimBench, patchOf, type ScimHouse } from '../../../support/scim.ts';
 import { client } from '../../../support/sign-in-providers.ts';
+import { statementsOf } from '../../../support/statements.ts';
 
 /** That many people are settled as one is, with as many statements. */
 
@@ -38,15 +38,6 @@ const rolesOf = async (of: ScimHouse): Promise<Readonly<Record<string, number>>>
     where m.organisation_id = ${of.house.organisation} and u.email like ${`%@${of.domain}`}
     group by m.role`;
   return Object.fromEntries(rows.map(({ role, count }) => [role, count]));
-};
-
-const statementsOf = async (work: () => Promise<unknown>): Promise<number> => {
-  const run = vi.spyOn(Session.prototype, 'run');
-  await work();
-  // What requests cost is settled on its own, at any time.
-  const own = run.mock.calls.filter(([text]) => !text.includes('rate_windows'));
-  run.mockRestore();
-  return own.length;
 };
 
 /** How many statements each kind of change takes for so many people, and what came of it. */
