@@ -8,7 +8,7 @@ import { isRecord } from '../../shared/base/json.ts';
  */
 
 /** `what`: which list or table of it is long, and of what. */
-export type Largest = { readonly what: string; readonly body: string };
+export type Largest = { readonly what: string; readonly body: () => string };
 
 type Place = {
   readonly name: string;
@@ -28,23 +28,26 @@ export const largestBodies = (
   const schemas = schemasOf(body);
   return placesIn(body.schema, schemas).flatMap(({ name, around, item, is, most }) =>
     [sampleOf(item, schemas), 0, {}].flatMap((each, nth) => {
-      const text = (count: number): string =>
-        JSON.stringify(around(is === 'list' ? listOf(count, each) : tableOf(count, each)));
-      const one = text(2).length - text(1).length;
-      const fitting = Math.floor((bytes - text(0).length) / (one + (is === 'list' ? 0 : 6)));
+      const text = JSON.stringify(each);
+      const [before = '', after = ''] = JSON.stringify(around(mark)).split(`"${mark}"`);
+      const one = text.length + 1 + (is === 'list' ? 0 : '"k000000":'.length);
+      const fitting = Math.floor((bytes - before.length - after.length) / one);
       // As many as are taken, of good ones; all else is refused, the sooner the better.
       const counts = new Set([fitting, ...(nth === 0 ? [Math.min(fitting, most ?? fitting)] : [])]);
       return [...counts].map((count) => ({
-        what: `${name}: ${count} of ${JSON.stringify(each).slice(0, 60)}`,
-        body: text(count),
+        what: `${name}: ${count} of ${text.slice(0, 60)}`,
+        body: () => {
+          const all = Array.from({ length: count }, (_, at) =>
+            is === 'list' ? text : `"k${at}":${text}`,
+          ).join();
+          return `${before}${is === 'list' ? `[${all}]` : `{${all}}`}${after}`;
+        },
       }));
     }),
   );
 };
 
-const listOf = (count: number, each: unknown): unknown => Array.from({ length: count }, () => each);
-const tableOf = (count: number, each: unknown): unknown =>
-  Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, each]));
+const mark = 'the place';
 
 type Schemas = ReadonlyMap<string, NamedSchema>;
 
