@@ -333,6 +333,7 @@ export function createApp(config: Config, overrides: Overrides = {}): App {
         readShare: patiently(createShares(sql, results, clock).read),
         consents,
         identifiesProbes: config.IDENTIFY_PROBES,
+        hasMail: notifications.mail !== undefined,
         securityContact: config.SECURITY_CONTACT,
         ownRecord: ownRecord.shown,
       },

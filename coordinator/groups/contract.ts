@@ -21,6 +21,9 @@ import { innerOperation } from '../../shared/api/operation.ts';
 /** The number of groups on a page. */
 export const groupRows = 50;
 
+/** Pages show maintenance before the status that it covers, and count it so. */
+const GroupStandingOut = object('GroupStandingOut', { ...GroupOut.shape, maintenance: integer() });
+
 export const listGroupStatuses = innerOperation({
   id: 'listGroupStandings',
   access: 'read',
@@ -28,7 +31,7 @@ export const listGroupStatuses = innerOperation({
   query: { page: optional(integer({ ge: 1, le: 10_000 }), 1) },
   response: object('GroupStandingsOut', {
     matching: integer(),
-    items: array(GroupOut),
+    items: array(GroupStandingOut),
   }),
 });
 
@@ -41,7 +44,7 @@ export const showGroup = innerOperation({
     'Show a group with its status, and what names it: windows to come, channels and status pages',
   params: { group_id: uuid() },
   response: object('GroupShownOut', {
-    ...GroupOut.shape,
+    ...GroupStandingOut.shape,
     windows: array(NamedOut),
     channels: array(NamedOut),
     pages: array(NamedOut),

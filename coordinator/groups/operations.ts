@@ -7,11 +7,14 @@ import { AlternateStatus, type InOrganisation } from '../gate/context.ts';
 import { beforeAll, pageOf } from '../gate/cursors.ts';
 import { enforceLimit } from '../gate/plans.ts';
 import { externalIdFrom } from '../monitors/model.ts';
+import type { Status } from '../monitors/status.ts';
+import { coveredNow } from '../monitors/status-queries.ts';
 import { warningJson } from '../warnings/model.ts';
 import * as contract from './contract.ts';
 import { groupStatus } from './model.ts';
 import {
   countGroups,
+  coveredInGroups,
   type GroupRow,
   groupById,
   groupCalled,
@@ -142,13 +145,33 @@ export const getGroup = handle(api.getGroup)(async ({ sql, organisation, now }, 
 
 export const listGroupStatuses = handle(contract.listGroupStatuses)(
   async ({ sql, organisation, now }, { page }) => {
-    const [matching, rows] = await Promise.all([
+    const [matching, rows, covered] = await Promise.all([
       countGroups(sql, organisation.id),
       groupsByName(sql, organisation.id, (page - 1) * contract.groupRows, contract.groupRows),
+      coveredNow(sql, organisation.id, now).then((monitors) => coveredInGroups(sql, monitors)),
     ]);
-    return { matching, items: rows.map((row) => groupJson(row, now)) };
+    return { matching, items: rows.map((row) => standingJson(row, covered, now)) };
   },
 );
+
+/** Its counts as pages show statuses: of each count, those that maintenance covers are apart. */
+function standingJson(
+  row: GroupRow,
+  covered: Awaited<ReturnType<typeof coveredInGroups>>,
+  now: number,
+) {
+  const group = groupJson(row, now);
+  const own = covered.filter((each) => each.group === row.id);
+  const among = (status: Status): number => own.find((each) => each.status === status)?.count ?? 0;
+  return {
+    ...group,
+    down: group.down - among('down'),
+    verifying: group.verifying - among('verifying'),
+    up: group.up - among('up'),
+    pending: group.pending - among('pending'),
+    maintenance: own.reduce((sum, { count }) => sum + count, 0),
+  };
+}
 
 export const listGroups = handle(api.listGroups)(
   ({ sql, organisation, now, with: { cursors } }, input) =>
@@ -170,11 +193,12 @@ export const listMonitorsOutside = handle(contract.listMonitorsOutside)(
 
 export const showGroup = handle(contract.showGroup)(
   async ({ sql, organisation, now }, { group_id }) => {
-    const [row, uses] = await Promise.all([
+    const [row, uses, covered] = await Promise.all([
       groupById(sql, organisation.id, group_id),
       groupUses(sql, organisation.id, group_id, now),
+      coveredNow(sql, organisation.id, now).then((monitors) => coveredInGroups(sql, monitors)),
     ]);
-    return { ...groupJson(row, now), ...uses };
+    return { ...standingJson(row, covered, now), ...uses };
   },
 );
 

@@ -1,7 +1,6 @@
 import { createGroup, deleteGroup, getGroup, updateGroup } from '../../shared/api/groups.ts';
 import { createMaintenanceWindow } from '../../shared/api/maintenance.ts';
 import type { OutputOf } from '../../shared/api/operation.ts';
-import { capital } from '../../shared/base/text.ts';
 import { changeMonitors, listDashboard } from '../monitors/contract.ts';
 import { monitorTable } from '../monitors/pages/monitor-table.ts';
 import { inputOf, viewOf } from '../monitors/pages/view.ts';
@@ -41,23 +40,25 @@ type Listed = OutputOf<typeof listGroupStatuses>;
 type GroupStatus = Omit<Listed['items'][number], 'created_at'>;
 
 const counted: readonly (readonly [
-  key: 'down' | 'verifying' | 'up' | 'pending' | 'paused',
+  key: 'down' | 'verifying' | 'up' | 'maintenance' | 'pending' | 'paused' | 'warned',
   words: string,
+  state?: string,
 ])[] = [
-  ['down', 'down'],
-  ['verifying', 'being verified'],
+  ['down', 'down', 'state-down'],
+  ['verifying', 'being verified', 'state-verifying'],
   ['up', 'up'],
+  ['maintenance', 'in maintenance'],
   ['pending', 'pending'],
   ['paused', 'paused'],
+  ['warned', 'with warnings', 'state-verifying'],
 ];
 
-/** `2 down, 19 up`. */
-export function countsText(group: GroupStatus): string {
-  const parts = counted.flatMap(([key, words]) =>
-    group[key] === 0 ? [] : [`${group[key]} ${words}`],
+/** `2 down, 19 up`, what needs a look in its colour. */
+function countsOf(group: GroupStatus): Part {
+  const parts = counted.flatMap(([key, words, state]) =>
+    group[key] === 0 ? [] : [html`<span class="${state}">${group[key]} ${words}</span>`],
   );
-  if (group.warned > 0) parts.push(`${group.warned} with warnings`);
-  return parts.length === 0 ? 'no monitors yet' : parts.join(', ');
+  return parts.length === 0 ? 'No monitors yet' : joined(parts, ', ');
 }
 
 const below = 'A group shows its worst status.';
@@ -99,7 +100,7 @@ const listPage = forMembers.get('/groups', async ({ ask, may, query }) => {
               html`<a class="row-link" href="/groups/${group.id}">${group.name}</a>`,
               group.description,
             ),
-            Monitors: countsText(group),
+            Monitors: countsOf(group),
           })),
         )}
         ${pager({
@@ -174,7 +175,7 @@ const groupPage = forMembers.get('/groups/:group_id', async (request) => {
           ${heading({
             sentence: groupSentenceOf(group),
             below: html`
-              ${capital(countsText(group))}
+              ${countsOf(group)}
               ${
                 group.description !== null &&
                 html` <span class="softer">·</span> ${group.description}`
@@ -245,10 +246,7 @@ function usesOf({ windows, channels, pages }: GroupDetail): Html | null {
             html`<dt>Maintenance</dt><dd>${named(windows, 'maintenance')}</dd>`
           }
           ${channels.length > 0 && html`<dt>Channels</dt><dd>${named(channels, 'alerts')}</dd>`}
-          ${
-            pages.length > 0 &&
-            html`<dt>Status pages</dt><dd>${pages.map(({ name }) => name ?? '').join(', ')}</dd>`
-          }
+          ${pages.length > 0 && html`<dt>Status pages</dt><dd>${named(pages, 'status-pages')}</dd>`}
         </dl>
       </section>
     `;

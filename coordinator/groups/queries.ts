@@ -92,6 +92,19 @@ export async function groupNamed(
   return row;
 }
 
+/** How many monitors of each group maintenance covers, by the status that it covers. */
+export async function coveredInGroups(
+  sql: Queryable,
+  covered: readonly string[],
+): Promise<readonly { readonly group: string; readonly status: Status; readonly count: number }[]> {
+  return covered.length === 0
+    ? []
+    : sql<{ group: string; status: Status; count: number }[]>`
+        select s.group_id as "group", s.status, count(*)::int as count from monitor_status s
+        where s.monitor_id = any(${covered}::uuid[]) and s.group_id is not null
+        group by s.group_id, s.status`;
+}
+
 export async function groupCalled(
   sql: Queryable,
   organisation: string,

@@ -306,7 +306,7 @@ function applyForm({ id, variables }: Import, state: FormState): Html {
     notice(
       'information',
       'Secrets are not imported',
-      'Channels without theirs are skipped, and monitors are checked without.',
+      'Channels without their secret are skipped; monitors are checked without it.',
     )
   }
   <form class="form card stack" method="post" action="/import/${id}/apply">

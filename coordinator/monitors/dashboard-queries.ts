@@ -114,7 +114,7 @@ export async function dashboardFigures(
     with folded as materialized (
       select c.id, c.kind, c.value, (select l.name from places l
           where l.organisation_id = c.organisation_id and l.id::text = c.value) as place_name,
-        count(*) as down, ${ms(sql, 'min(s.since)')} as since
+        count(*) as down, ${ms(sql, 'min(i.started_at)')} as since
       from causes c join cause_members n on n.cause_id = c.id
         join incidents i on i.id = n.incident_id and i.resolved_at is null
         join monitor_status s on s.monitor_id = i.monitor_id
@@ -128,7 +128,7 @@ export async function dashboardFigures(
       (select count(*) from monitor_status s
         where ${matching(sql, organisation, warned, covered)}) as warned,
       (select coalesce(json_agg(f), '[]') from (
-        select m.id, m.name, s.status, ${ms(sql, 's.since')} as since, i.acknowledged_as as owner,
+        select m.id, m.name, s.status, ${ms(sql, 'coalesce(i.started_at, s.since)')} as since, i.acknowledged_as as owner,
           i.id as incident, i.cause, ${witnessesOf(sql)} as witnesses
         from monitor_status s join monitors m on m.id = s.monitor_id
         left join incidents i on i.monitor_id = m.id and i.resolved_at is null

@@ -142,13 +142,15 @@ function rowJson(row: DashboardRow, history: MonitorHistory, now: number): Out['
   const isCovered = cover !== undefined && status !== 'paused';
   const verifying =
     history.incident && history.incident.confirmed_at === null ? history.incident.started_at : null;
+  // As at its incident: an outage has lasted since it began, not since it was confirmed.
+  const began = status === 'down' ? (history.incident?.started_at ?? since) : since;
   const day = windowOf(1, now);
   const stretches = stretchesOf(history, day);
   const response = row.hours ?? row.looks ?? [];
   return {
     ...listedJson(row),
     status: isCovered ? 'maintenance' : status,
-    since: isCovered ? cover.from : since,
+    since: isCovered ? cover.from : began,
     cause: row.cause === null ? null : causeSentence(row.cause),
     incident: row.incident,
     covered_until: isCovered ? cover.to : null,

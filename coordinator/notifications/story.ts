@@ -103,16 +103,13 @@ function untold({ channel, incident, down }: NotificationProgress): StoryLine {
       at: incident.ended_at,
       text: 'Not notified: the outage ended before the delay was over.',
     };
+  if (!channel.covered)
+    return { at: null, text: 'Not notified: its selected monitors do not include this one.' };
   if (channel.shut !== undefined)
     return { at: null, text: `Not notified: ${shutWords[channel.shut]}.` };
-  if (!channel.covered)
-    return {
-      at: null,
-      text: 'Not notified: this monitor is not one of the channel’s selected monitors.',
-    };
   return {
     at: down.due_at,
-    text: 'Not notified: at that time the channel did not exist, or did not cover this monitor.',
+    text: 'Not notified: at that time it did not exist, or did not cover this monitor.',
   };
 }
 

@@ -227,6 +227,7 @@ const fields: Readonly<Record<string, string>> = {
   accent: 'Accent colour',
   alert_after_s: 'Alert after',
   basic_auth: 'User name and password',
+  begins: 'Token starts with',
   body_contains: 'Body contains',
   client_certificate: 'Client certificate',
   continents: 'Locations',

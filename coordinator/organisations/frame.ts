@@ -10,7 +10,7 @@ export const showFrame = handle(contract.showFrame)(
   async ({ sql, organisation, now, with: { door } }) => {
     const row = await readFrame(sql, organisation.id, now);
     return {
-      open_incidents: row.open,
+      outages: row.outages,
       mute:
         row.mute === null
           ? { until: null, by: null }
@@ -21,7 +21,7 @@ export const showFrame = handle(contract.showFrame)(
 );
 
 type FrameRow = {
-  readonly open: number;
+  readonly outages: number;
   /** As text: it comes from JSON. */
   readonly mute: { readonly until: string; readonly by: string | null } | null;
   readonly channels: readonly {
@@ -37,14 +37,15 @@ type FrameRow = {
 };
 
 /** The most that are counted: a figure of the navigation. */
-const maxOpen = 1_000;
+const mostOutages = 1_000;
 
 /** One statement: every page asks this. */
 async function readFrame(sql: Queryable, organisation: string, at: number): Promise<FrameRow> {
   const [row] = await sql<FrameRow[]>`
     select
       (select count(*) from (select from incidents where organisation_id = ${organisation}
-        and resolved_at is null ${limited(sql, maxOpen)}) i) as open,
+        and resolved_at is null and confirmed_at is not null ${limited(sql, mostOutages)}) i)
+        as outages,
       (select row_to_json(u) from (${muteOf(sql, organisation, at)}) u) as mute,
       (select coalesce(json_agg(c), '[]') from (
         select id, name, kind, enabled and unsubscribed_at is null as is_open,

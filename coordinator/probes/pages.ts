@@ -136,8 +136,7 @@ export const probesPage = forMembers.get('/probes', async (request) => {
   const open = items.filter((each) => !each.private);
   const heard = new Set(open.filter(isWell).map(({ continent }) => continent)).size;
   const sentence = sentenceOf(items, heard);
-  const below =
-    'An outage counts only when a second continent confirms it. Probes that disagree with the others are ignored.';
+  const below = `${heard === 1 ? '' : 'An outage counts only when a second continent confirms it. '}A probe whose failures other continents keep refuting is quarantined: its results do not count.`;
   if (items.length === 0)
     return show({
       title: 'Probes',
@@ -153,7 +152,7 @@ export const probesPage = forMembers.get('/probes', async (request) => {
           ${invitations}
         `,
     });
-  const points = pointsOf(byContinent(open));
+  const points = pointsOf(items);
   const isWhole = items.every((each) => isWell(each) || each.state === 'unseen');
   return show({
     title: items.some((each) => each.state === 'lost') ? 'Probe offline' : 'Probes',
@@ -259,10 +258,12 @@ function begun(count: number): string {
   return countInWords(count).replace(/^./, (letter) => letter.toUpperCase());
 }
 
-const healthWords = { fail: 'offline', agrees: 'offline', ok: 'healthy', unknown: 'offline' };
+const healthWords = { fail: 'offline', ok: 'healthy', unknown: 'not checking' };
 
-function pointsOf(continents: ReadonlyMap<string, readonly Checker[]>): readonly Witness[] {
-  return [...continents].map(([place, items]) => ({
+/** One for each continent, and one for each private probe, which stands for itself. */
+function pointsOf(items: readonly Checker[]): readonly Witness[] {
+  const places = Map.groupBy(items, (each) => (each.private ? each.name : each.continent));
+  return [...places].map(([place, items]) => ({
     place,
     outcome: items.some(isWell) ? 'ok' : 'unknown',
     after_ms: null,

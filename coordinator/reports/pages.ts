@@ -25,6 +25,7 @@ import {
 } from '../web/elements.ts';
 import { filterSelects, hiddenField } from '../web/forms.ts';
 import { type Html, html, icon, type Part, query, safeUrl } from '../web/html.ts';
+import { mailMissingWords } from '../web/layout.ts';
 import {
   forAnyone,
   forMembers,
@@ -47,6 +48,7 @@ import {
   percentOf,
   periodWords,
   sentenceOf,
+  spanWords,
 } from './words.ts';
 
 type Report = OutputOf<typeof getUptimeReport>;
@@ -93,7 +95,10 @@ async function pageOf(request: MembersRequest, link?: string): Promise<ShownPage
 }
 
 /** A mail is of the last week or month, whatever period is seen. */
-async function mailing({ ask, times }: MembersRequest, asked: Asked): Promise<Html> {
+async function mailing(
+  { ask, times, with: { hasMail } }: MembersRequest,
+  asked: Asked,
+): Promise<Html> {
   const { items } = await ask(listReportMails, {});
   const { period: _, from: __, to: ___, time_zone: ____, ...of } = asked;
   const own = items.find((each) => isMailOf(each, of));
@@ -102,9 +107,11 @@ async function mailing({ ask, times }: MembersRequest, asked: Asked): Promise<Ht
       <h2>Mail me this report</h2>
       <p class="soft">
         ${
-          own === undefined
-            ? 'You get no mail of this report.'
-            : html`You get it each ${own.every}, next on ${times.moment(own.next_at)}.`
+          !hasMail
+            ? `${mailMissingWords}.`
+            : own === undefined
+              ? 'You get no mail of this report.'
+              : html`You get it each ${own.every}, next on ${times.moment(own.next_at)}.`
         }
       </p>
       <form class="fields" method="post" action="${safeUrl(`/reports/mail${query(asked)}#mail`)}">
@@ -349,9 +356,7 @@ async function filterForm({ ask, now, caller }: MembersRequest, asked: Asked): P
 }
 
 function belowOf(report: Report, times: Times): Part {
-  return html`
-    ${times.day(report.from)} to ${times.day(Date.parse(report.to) - 1)}, ${countingWords(report)}
-  `;
+  return `${spanWords(report, times)}, ${countingWords(report)}`;
 }
 
 function figures({ total, promised }: Report): Html {

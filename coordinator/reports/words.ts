@@ -25,14 +25,19 @@ export function periodWords(name: string): string {
   return part === '' ? year : months.format(Date.parse(`${name}-01T00:00:00Z`));
 }
 
+/** `1 Nov 2026 to 1 Dec 2026`, or `1 Dec 2026, until 01:19` of a day that is not over. */
+export function spanWords({ from, to }: Pick<Headed, 'from' | 'to'>, times: Times): string {
+  const end = new Date(to).getTime();
+  const [first, last] = [times.text(from, 'day'), times.text(end - 1, 'day')];
+  if (first !== last) return `${first} to ${last}`;
+  return last === times.text(end, 'day') ? `${first}, until ${times.text(end, 'minute')}` : first;
+}
+
 type Headed = Pick<Report, 'title' | 'period' | 'total'> &
   Readonly<Record<'from' | 'to', string | number>>;
 
 export function sentenceOf({ title, period, from, to, total }: Headed, times: Times): string {
-  const when =
-    period === null
-      ? `${times.text(from, 'day')} to ${times.text(new Date(to).getTime() - 1, 'day')}`
-      : periodWords(period);
+  const when = period === null ? spanWords({ from, to }, times) : periodWords(period);
   const percent = percentOf(total);
   return `${title}, ${when}: ${percent === null ? 'no uptime measured' : `${percentText(percent)} up`}`;
 }

@@ -23,5 +23,5 @@ export const goneShare = show({
 });
 
 export const sharedFoot = html`
-  <p class="soft">Shared with Antipode, which confirms every outage from another continent.</p>
+  <p class="soft">Shared with Antipode, which checks from several continents.</p>
 `;

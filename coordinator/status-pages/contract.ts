@@ -83,7 +83,8 @@ export const getStatusPageEditor = innerOperation({
     ),
     waiting: integer(),
     base_url: string(),
-    mail: boolean(),
+    /** How many subscribers can be notified: without mail, those with a webhook. */
+    reachable: integer(),
   }),
   refusals: ['status_page_not_found'],
 });
@@ -151,7 +152,7 @@ export const getStatusPageIncident = innerOperation({
       language: string(),
       subscribers: integer(),
     }),
-    mail: boolean(),
+    reachable: integer(),
     incident: PublishedIncidentOut,
     usual: array(UsualPostOut),
   }),

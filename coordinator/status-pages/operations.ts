@@ -147,7 +147,7 @@ export const getStatusPageEditor = handle(contract.getStatusPageEditor)(
     const of = { organisation: organisation.id, page };
     const causes = await recentCauses(sql, organisation.id, page, since);
     const folded = causes.map(({ id }) => id);
-    const [{ monitors, groups }, rows, incidents, reports, { waiting }] = await Promise.all([
+    const [{ monitors, groups }, rows, incidents, reports, subscribers] = await Promise.all([
       publishable(sql, organisation.id),
       rowsOfPage(sql, page),
       publishedIncidents(sql, page, folded, since, maxIncidents),
@@ -159,14 +159,22 @@ export const getStatusPageEditor = handle(contract.getStatusPageEditor)(
       groups,
       rows,
       reports,
-      waiting,
+      waiting: subscribers.waiting,
       base_url: baseUrl(),
-      mail: door.mail,
+      reachable: reachableOf(subscribers, door.mail),
       incidents,
       causes: causes.map(proposalOf),
     };
   },
 );
+
+/** How many subscribers can be notified. */
+function reachableOf(
+  { confirmed, webhooks }: Awaited<ReturnType<typeof countSubscribers>>,
+  hasMail: boolean,
+): number {
+  return hasMail ? confirmed : webhooks;
+}
 
 /** One report for all its services, in the language of the page. */
 function proposalOf({ page: _, language, ...cause }: PageCause) {
@@ -192,7 +200,7 @@ export const getStatusPageIncident = handle(contract.getStatusPageIncident)(
     const { id, name, slug, enabled, language, subscribers } = page;
     return {
       page: { id, name, slug, enabled, language, subscribers },
-      mail: door.mail,
+      reachable: reachableOf(await countSubscribers(sql, page_id), door.mail),
       incident: {
         id: incident_id,
         display_name,

@@ -133,6 +133,7 @@ export const deleteStatusPagePost = handle(api.deleteStatusPagePost)(
 export const getStatusPageSubscribers = handle(api.getStatusPageSubscribers)(
   async (context, { page_id: page }) => {
     await requirePage(context.sql, context.organisation.id, page);
-    return countSubscribers(context.sql, page);
+    const { confirmed, waiting } = await countSubscribers(context.sql, page);
+    return { confirmed, waiting };
   },
 );

@@ -36,7 +36,7 @@ export const previewStatusPage = handle(contract.previewStatusPage)(async (conte
     root,
     origin: originOf({ slug: page.slug, domain: null }, parts.baseUrl()),
     isStale: false,
-    hasMail: true,
+    hasMail: parts.door.mail,
     isPreview: true,
   });
   return { html: mainPage(view, `${root}/${styleName}`) };

@@ -101,15 +101,21 @@ export async function shownIncident(
   return row;
 }
 
-export async function countSubscribers(
-  sql: Queryable,
-  page: string,
-): Promise<{ readonly confirmed: number; readonly waiting: number }> {
-  const [row] = await sql<{ confirmed: number; waiting: number }[]>`
-    select count(confirmed_at) as confirmed, count(*) - count(confirmed_at) as waiting
+export async function countSubscribers(sql: Queryable, page: string): Promise<Subscribers> {
+  const [row] = await sql<Subscribers[]>`
+    select count(confirmed_at) as confirmed, count(*) - count(confirmed_at) as waiting,
+      count(*) filter (where confirmed_at is not null and email is null) as webhooks
     from status_page_subscribers where page_id = ${page} and off_at is null`;
-  return row ?? { confirmed: 0, waiting: 0 };
+  return row ?? { confirmed: 0, waiting: 0, webhooks: 0 };
 }
+
+type Subscribers = {
+  readonly confirmed: number;
+  /** Who were asked by mail and have not answered. */
+  readonly waiting: number;
+  /** Of the confirmed ones, those that no mail is for. */
+  readonly webhooks: number;
+};
 
 type Posted = Omit<PostRow, 'key' | 'written_at'> & { readonly written_at: string };
 
@@ -232,7 +238,7 @@ export function pageOverviews(
       (select count(*) from status_page_monitors m join monitor_status s
         on s.monitor_id = m.monitor_id and s.status = 'down' where m.page_id = p.id) as down,
       (select count(*) from status_page_subscribers s where s.page_id = p.id
-        and s.confirmed_at is not null) as subscribers
+        and s.confirmed_at is not null and s.off_at is null) as subscribers
     from status_pages p where p.organisation_id = ${organisation} and p.key > ${after}
     order by p.key limit ${limit}`;
 }
@@ -248,7 +254,7 @@ export async function statusPageById(
       p.link_fingerprint is not null as has_link,
       p.logo_version as logo,
       (select count(*) from status_page_subscribers s where s.page_id = p.id
-        and s.confirmed_at is not null)::int as subscribers,
+        and s.confirmed_at is not null and s.off_at is null)::int as subscribers,
       (select coalesce(json_agg(json_build_object('monitor', m.id, 'group', m.group_id)
         order by g.position, m.key), '[]')
         from status_page_groups g join monitors m on m.group_id = g.group_id

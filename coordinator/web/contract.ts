@@ -18,7 +18,7 @@ export const showFrame = innerOperation({
   summary: 'Get what every page says beside its own content',
   response: object('FrameOut', {
     /** A thousand when there are more. */
-    open_incidents: integer(),
+    outages: integer(),
     mute: MuteOut,
     delivery: object('DeliveryOut', {
       channels: integer(),

@@ -7,10 +7,10 @@ import type { Frame } from './layout.ts';
 import type { Ask } from './page.ts';
 
 /** What the frame of every page shows of the caller's organisation. */
-export type FrameData = Pick<Frame, 'openIncidents' | 'mute' | 'ending' | 'delivery' | 'managedBy'>;
+export type FrameData = Pick<Frame, 'outages' | 'mute' | 'ending' | 'delivery' | 'managedBy'>;
 
 const emptyFrame: FrameData = {
-  openIncidents: 0,
+  outages: 0,
   mute: undefined,
   ending: undefined,
   delivery: undefined,
@@ -24,17 +24,17 @@ export async function frameOf(
 ): Promise<FrameData> {
   if (!caller || !ask) return emptyFrame;
   const [frame, managedBy] = await Promise.all([ask(showFrame), managerOf(ask, objects)]);
-  const { open_incidents: openIncidents, mute, delivery } = frame;
+  const { outages, mute, delivery } = frame;
   const { name, ends_at } = caller.organisation;
   if (ends_at !== null) {
     const at = new Date(ends_at).toISOString();
     // The notice includes that alerts are muted.
     const ending = { name, at, mayKeep: isAllowed(caller, keepOrganisation) };
-    return { ...emptyFrame, openIncidents, ending, managedBy };
+    return { ...emptyFrame, outages, ending, managedBy };
   }
   const { until, by } = mute;
   const muted = until === null ? undefined : { until, by, mayEnd: isAllowed(caller, unmuteAlerts) };
-  return { openIncidents, mute: muted, ending: undefined, delivery, managedBy };
+  return { outages, mute: muted, ending: undefined, delivery, managedBy };
 }
 
 /** The file that manages these objects. What is invalid is told by the page itself. */

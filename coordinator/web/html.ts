@@ -172,6 +172,7 @@ export const iconNames = [
   'calendar',
   'port',
   'exchange',
+  'power',
 ] as const;
 
 export type IconName = (typeof iconNames)[number];

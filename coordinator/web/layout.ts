@@ -116,8 +116,8 @@ export type Frame = {
   readonly since: string | undefined;
   /** A sentence about the last action. */
   readonly said: string | undefined;
-  /** How many incidents are open, for the navigation. */
-  readonly openIncidents: number;
+  /** How many confirmed outages are open, for the navigation. */
+  readonly outages: number;
   /** While the organisation awaits deletion: when, and whether this reader may keep it. */
   readonly ending:
     | { readonly name: string; readonly at: string; readonly mayKeep: boolean }
@@ -232,9 +232,9 @@ export function documentOf(shown: ShownPage, frame: Frame): Html {
  * search, and the others in a popover, which needs no script.
  */
 function rail({ place }: ShownPage, signedIn: SignedIn, caller: Caller, frame: Frame): Html {
-  const { openIncidents } = frame;
+  const { outages } = frame;
   const all = entriesFor(signedIn);
-  const link = (each: Entry): Html => entryLink(each, place, openIncidents);
+  const link = (each: Entry): Html => entryLink(each, place, outages);
   return html`
   <header class="rail" id="rail">
     ${brand}
@@ -309,7 +309,7 @@ function entriesFor({ person }: SignedIn): readonly Entry[] {
   return person.is_operator ? [...entries, operatorsEntry] : entries;
 }
 
-function entryLink(entry: Entry, place: Section | undefined, openIncidents: number): Html {
+function entryLink(entry: Entry, place: Section | undefined, outages: number): Html {
   return html`
   <li>
     <a
@@ -321,10 +321,10 @@ function entryLink(entry: Entry, place: Section | undefined, openIncidents: numb
       <span>${entry.name}</span>
       ${
         entry.place === 'incidents' &&
-        openIncidents > 0 &&
+        outages > 0 &&
         html`<span class="count">${
-          openIncidents > 999 ? '999+' : openIncidents
-        }<span class="unseen"> open</span></span>`
+          outages > 999 ? '999+' : outages
+        }<span class="unseen"> down</span></span>`
       }
     </a>
   </li>

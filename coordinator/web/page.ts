@@ -45,6 +45,8 @@ export interface PageDependencies {
   readonly baseUrl: () => string;
   /** Whether the lists of public probes are there for anyone. */
   readonly identifiesProbes: boolean;
+  /** Whether mail is set up here. */
+  readonly hasMail: boolean;
   /** Whom to tell of a vulnerability. */
   readonly securityContact: string | undefined;
 }

@@ -20,6 +20,7 @@ const { services, stop } = await startServices();
 const now = Date.now();
 const web = await startWeb({
   trials: testRunsOfDemo,
+  door: { signUp: 'invited', signUpPlan: 'free', mail: true },
   host: 'localhost',
   services,
   clock: { now: () => now },

@@ -104,70 +104,21 @@ export const seedDemoChannels = async (
   await sql`insert into channels ${rowsFor(sql, 'channels', [ops, pager, ana, night])}`;
   await sql`insert into channel_choices (channel_id, monitor_id) values (${night.id}, ${told.monitor})`;
 
-  const message = newId();
-  const due = told.confirmed_ago - 402;
-  const [created, taken] = [at(due - 3), at(due - 191)];
-  const sentence = `${told.name} is down: status 503, expected 2xx.`;
-  const content = {
-    sentence,
-    monitors: [{ id: told.monitor, incident: told.incident, name: told.name, event: 'down' }],
-  };
+  const due = now - told.confirmed_ago + 402;
+  const down: Down = { ...told, channel: ops.id, sentence: downSentence(told.name), due };
+  const message = await tellOfDown(sql, organisation, down);
   const mailed = newId();
-  for (const [id, to, back] of [
-    [mailed, night.id, 3 * day],
-    [message, ops.id, 0],
-  ] as const)
-    await sql`insert into deliveries (id, organisation_id, channel_id, event, thread_id, told, state, due_at, created_at, attempts, next_at, settled_at)
-      values (${id}, ${organisation}, ${to}, 'down', ${id}, ${JSON.stringify(content)}, 'delivered', ${at(due + back)}, ${created}, 2, ${taken}, ${taken})`;
-  const attempts = [
-    {
-      at: Date.parse(at(due - 4)),
-      took_ms: 36,
-      status: 503,
-      class: 'answer',
-      verdict: 'retry',
-      words: 'it answers with an error',
-    },
-    {
-      at: Date.parse(at(due - 60)),
-      took_ms: 131,
-      status: 200,
-      class: 'answer',
-      verdict: 'delivered',
-      words: null,
-    },
-  ];
-  await sql`update deliveries set log = ${JSON.stringify(attempts)}::text::jsonb where id = ${message}`;
-  const step = {
-    organisation_id: organisation,
-    monitor_id: told.monitor,
-    incident_id: told.incident,
-    event: 'down',
-    due_at: at(due),
-    look_at: at(due),
-  };
-  await sql`insert into alert_steps ${rowsFor(sql, 'alert_steps', [
-    {
-      ...step,
-      channel_id: ops.id,
-      state: 'told',
-      message_id: message,
-      settled_at: taken,
-      holds: [],
-      created_at: created,
-    },
-    {
-      ...step,
-      channel_id: pager.id,
-      state: 'held',
-      message_id: null,
-      settled_at: null,
-      created_at: created,
-      holds: [['delay', now - due + 4, now - due + 5 * minute]],
-    },
-  ])}`;
-  await sql`insert into alerts (organisation_id, monitor_id, incident_id, event, state, due_at, settled_at, planned_at)
-    values (${organisation}, ${told.monitor}, ${told.incident}, 'down', 'sent', ${at(due)}, ${created}, ${created})`;
+  const [before, content] = [new Date(due - 3 * day), JSON.stringify(contentOf(down))];
+  await sql`insert into deliveries (id, organisation_id, channel_id, event, thread_id, told, state, due_at, created_at, attempts, next_at, settled_at)
+    values (${mailed}, ${organisation}, ${night.id}, 'down', ${mailed}, ${content}, 'delivered', ${before}, ${before}, 1, ${before}, ${before})`;
+  await sql`insert into alert_steps ${rowsFor(sql, 'alert_steps', {
+    ...stepOf(organisation, down),
+    channel_id: pager.id,
+    state: 'held',
+    message_id: null,
+    settled_at: null,
+    holds: [['delay', due - 4, due + 5 * minute]],
+  })}`;
   const links = createAlertLinks(sql, { secretKey: testSecretKey });
   const [acknowledge, unsubscribe] = [
     await links.signAcknowledge(message),
@@ -189,4 +140,66 @@ export const seedDemoChannels = async (
     links: { acknowledge, acknowledge_short, unsubscribe },
     question,
   };
+};
+
+const downSentence = (name: string): string => `${name} is down: status 503, expected 2xx.`;
+
+/** A confirmed outage of which a channel is told; `due`: when that was due. */
+type Down = Pick<Told, 'incident' | 'monitor' | 'name'> & {
+  readonly channel: string;
+  readonly sentence: string;
+  readonly due: number;
+};
+
+const contentOf = ({ sentence, monitor: id, incident, name }: Down) => ({
+  sentence,
+  monitors: [{ id, incident, name, event: 'down' }],
+});
+
+const stepOf = (organisation: string, { monitor, incident, due }: Down) => ({
+  organisation_id: organisation,
+  monitor_id: monitor,
+  incident_id: incident,
+  event: 'down',
+  due_at: due,
+  look_at: due,
+  created_at: due + 3,
+});
+
+/** The alert, and its message, which the channel takes at the second attempt. */
+export const tellOfDown = async (sql: Sql, organisation: string, down: Down): Promise<string> => {
+  const { channel, incident, monitor, due } = down;
+  const message = newId();
+  const [at, created, taken] = [new Date(due), new Date(due + 3), new Date(due + 191)];
+  const attempts = [
+    {
+      at: due + 4,
+      took_ms: 36,
+      status: 503,
+      class: 'answer',
+      verdict: 'retry',
+      words: 'it answers with an error',
+    },
+    {
+      at: due + 60,
+      took_ms: 131,
+      status: 200,
+      class: 'answer',
+      verdict: 'delivered',
+      words: null,
+    },
+  ];
+  await sql`insert into deliveries (id, organisation_id, channel_id, event, thread_id, told, state, due_at, created_at, attempts, next_at, settled_at, log)
+    values (${message}, ${organisation}, ${channel}, 'down', ${message}, ${JSON.stringify(contentOf(down))}, 'delivered', ${at}, ${created}, 2, ${taken}, ${taken}, ${JSON.stringify(attempts)}::text::jsonb)`;
+  await sql`insert into alert_steps ${rowsFor(sql, 'alert_steps', {
+    ...stepOf(organisation, down),
+    channel_id: channel,
+    state: 'told',
+    message_id: message,
+    settled_at: due + 191,
+    holds: [],
+  })}`;
+  await sql`insert into alerts (organisation_id, monitor_id, incident_id, event, state, due_at, settled_at, planned_at)
+    values (${organisation}, ${monitor}, ${incident}, 'down', 'sent', ${at}, ${created}, ${created})`;
+  return message;
 };

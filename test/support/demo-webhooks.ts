@@ -1,6 +1,7 @@
 import type { Sql } from '../../coordinator/database/connect.ts';
 import { newSigningSecret } from '../../coordinator/notifications/kinds/webhook.ts';
 import { createSecretsAtRest } from '../../coordinator/secrets/at-rest.ts';
+import { eventPauses } from '../../coordinator/webhooks/model.ts';
 import { insertWebhook } from '../../coordinator/webhooks/queries.ts';
 import { sealWebhook } from '../../coordinator/webhooks/secrets.ts';
 import { newId } from '../../shared/base/crypto.ts';
@@ -64,9 +65,9 @@ export const seedDemoWebhooks = async (
     'Ticket system',
     ['incident.confirmed', 'incident.resolved'],
     {
-      last_delivered_at: isoText(at(2 * day)),
-      failing_since: isoText(at(7 * minute)),
-      last_failed_at: isoText(at(minute)),
+      last_delivered_at: isoText(at(day)),
+      failing_since: isoText(at(3 * minute)),
+      last_failed_at: isoText(at(175_000)),
     },
   );
   const archive = await make('https://archive.example.com/events', '', [], {
@@ -79,6 +80,9 @@ export const seedDemoWebhooks = async (
   });
   const delivery = newId();
   const event = (number: number): string => `5d0f7a3e-9c41-4b8e-a6d2-00000000000${number}`;
+  // One was given up, each pause of the schedule after the last attempt.
+  const tried = [at(5 * day)];
+  for (const pause of eventPauses.afterMs) tried.push((tried.at(-1) ?? 0) + pause);
   const sent = { organisation_id: organisation, webhook_id: tickets };
   await sql`insert into deliveries ${rowsFor(sql, 'deliveries', [
     {
@@ -86,25 +90,31 @@ export const seedDemoWebhooks = async (
       id: newId(),
       event_key: 1,
       event_id: event(1),
-      event: 'incident.confirmed',
-      state: 'delivered',
-      created_at: at(2 * day),
-      next_at: at(2 * day),
-      attempts: 1,
-      log: [{ at: at(2 * day), took_ms: 48, status: 200, class: null, answer: 'ok' }],
-      settled_at: at(2 * day),
+      event: 'incident.resolved',
+      state: 'failed',
+      created_at: at(5 * day),
+      next_at: tried.at(-1),
+      attempts: tried.length,
+      log: tried.map((moment) => ({
+        at: moment,
+        took_ms: 10_000,
+        status: null,
+        class: 'timeout',
+        answer: null,
+      })),
+      settled_at: tried.at(-1),
     },
     {
       ...sent,
       id: newId(),
       event_key: 2,
       event_id: event(2),
-      event: 'incident.resolved',
-      state: 'failed',
+      event: 'incident.confirmed',
+      state: 'delivered',
       created_at: at(day),
       next_at: at(day),
-      attempts: 10,
-      log: [{ at: at(day), took_ms: 48, status: null, class: 'timeout', answer: null }],
+      attempts: 1,
+      log: [{ at: at(day), took_ms: 48, status: 200, class: null, answer: 'ok' }],
       settled_at: at(day),
     },
     {
@@ -114,18 +124,16 @@ export const seedDemoWebhooks = async (
       event_id: event(3),
       event: 'incident.confirmed',
       state: 'waiting',
-      created_at: at(7 * minute),
-      next_at: at(-4 * minute),
+      created_at: at(3 * minute),
+      next_at: at(-2 * minute),
       attempts: 2,
-      log: [
-        {
-          at: at(minute),
-          took_ms: 48,
-          status: 503,
-          class: null,
-          answer: '<h1>Service Unavailable</h1>',
-        },
-      ],
+      log: [180_000, 175_000].map((ago) => ({
+        at: at(ago),
+        took_ms: 48,
+        status: 503,
+        class: null,
+        answer: '<h1>Service Unavailable</h1>',
+      })),
       settled_at: null,
     },
   ])}`;

@@ -3,6 +3,7 @@ import { newId } from '../../shared/base/crypto.ts';
 import { partitionOf } from '../../shared/bus/subjects.ts';
 import { makeCause } from './causes.ts';
 import { type GivenCheck, storeChecks } from './checks.ts';
+import { tellOfDown } from './demo-channels.ts';
 import { rowsFor } from './rows.ts';
 import type { TestWeb } from './web.ts';
 
@@ -82,10 +83,12 @@ export const seedOwnOutages = async (
     body,
     ear: 'Frankfurt',
   });
+  // That run failed, and its repetition 40 minutes later did not.
+  const failedBefore = (25 + 24 * 11) * hour;
   await sql`insert into beats ${rowsFor(sql, 'beats', [
     ...Array.from({ length: 29 }, (_, back) =>
       back === 11
-        ? ping('fail', (25 + 24 * back) * hour, 1, 'export: no space left on device')
+        ? ping('fail', failedBefore, 1, 'export: no space left on device')
         : ping(
             'success',
             (25 + 24 * back) * hour,
@@ -93,6 +96,7 @@ export const seedOwnOutages = async (
             `exported ${(18_377 - back * 173).toLocaleString('en')} rows`,
           ),
     ),
+    ping('success', failedBefore - 40 * minute, 0, 'exported 16,474 rows'),
     ping('start', 62 * minute, null, ''),
     ping('fail', 60 * minute, 2, 'export: connection to server at "db.internal" refused'),
   ])}`;
@@ -122,15 +126,30 @@ export const seedOwnOutages = async (
           progress: { progress },
         }),
   });
+  const exited = (exit_code: number) => ({ class: 'heartbeat_exit_code', params: { exit_code } });
   const refused = { class: 'connection_refused', params: {} };
   for (const row of [
-    incident(ownJobOutage, job, 60 * minute, 'heartbeat', {
-      class: 'heartbeat_exit_code',
-      params: { exit_code: 2 },
-    }),
+    {
+      ...incident(newId(), job, failedBefore, 'heartbeat', exited(1)),
+      resolved_at: at(failedBefore - 40 * minute),
+    },
+    incident(ownJobOutage, job, 60 * minute, 'heartbeat', exited(2)),
     incident(ownSplitOutage, intranet, 4 * minute, 'tcp', refused),
   ])
     await sql`insert into incidents ${rowsFor(sql, 'incidents', row)}`;
+  const [ops] = await sql<{ id: string }[]>`
+    select id from channels where organisation_id = ${organisation} and name = '#ops'`;
+  const channel = ops?.id ?? '';
+  await tellOfDown(sql, organisation, {
+    ...{ channel, incident: ownJobOutage, monitor: job, name: 'Ledger export' },
+    sentence: 'Ledger export is down: the job ended with exit code 2.',
+    due: at(60 * minute) + 9,
+  });
+  await tellOfDown(sql, organisation, {
+    ...{ channel, incident: ownSplitOutage, monitor: intranet, name: 'Intranet' },
+    sentence: 'Intranet is down outside: connection refused.',
+    due: at(4 * minute) + 421,
+  });
   const saw = (part: string, continent: string, probe: string, later: number) => ({
     incident_id: ownSplitOutage,
     part,

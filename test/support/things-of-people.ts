@@ -122,12 +122,12 @@ const seedPeople = async (
         about: {},
         sent: {
           type: 'https',
-          target: 'https://shop.example/checkout',
-          name: 'Checkout',
+          target: 'https://new.shop.example/',
+          name: 'Newcomer',
           interval_s: 60,
         },
       },
-      9_000_000,
+      1_200_000,
     ),
     did(
       'inviteMember',
@@ -148,8 +148,8 @@ const seedPeople = async (
       'updateMonitor',
       {
         about: { monitor_id: monitor?.id },
-        before: { interval_s: 60, config: { expected_status: [200] } },
-        after: { interval_s: 30, config: { expected_status: ['2xx'] } },
+        before: { interval_s: 300, config: { expected_status: [200] } },
+        after: { interval_s: 60, config: { expected_status: ['2xx'] } },
       },
       60_000,
     ),

@@ -198,6 +198,7 @@ export const startWeb = async ({
     createLog({ name: 'test-web', level: 'silent' }),
   ];
   const secrets = createSecretsAtRest(secretKey);
+  const hasMail = door?.mail ?? false;
   const sender = createSender({ clock, allow: [], mail: undefined, vapid: undefined });
   const house = await createTestOrganisation(sql);
   const tokens = createTokens({ sql, secretKey, clock, log });
@@ -275,7 +276,7 @@ export const startWeb = async ({
     publishing,
     baseUrl,
     log,
-    hasMail: true,
+    hasMail,
     isAboutOpen: () => ownRecord(false) !== undefined,
   });
   const assistants = createAssistants({ sql, clock, accountSecrets, secretKey, readDocument });
@@ -309,6 +310,7 @@ export const startWeb = async ({
       consents,
       securityContact: 'mailto:security@antipode.example',
       identifiesProbes: true,
+      hasMail,
       ownRecord,
     },
     ...overrides,

@@ -123,9 +123,9 @@ function mainOf(open: Open): Html {
         html`
           <section>
             <div class="section-head">
-              <h2>Evidence by continent</h2>
+              <h2>Evidence by location</h2>
               <p class="soft">
-                Each continent’s own check. Content from your server, shown as is.
+                Each location’s own check. Content from your server, shown as is.
               </p>
             </div>
             ${evidenceMatrix(incident.checks, times)}

@@ -267,11 +267,11 @@ export function evidenceMatrix(checks: readonly SeenCheck[], times: Times): Html
     first ? `+${Math.max(0, Date.parse(at) - Date.parse(first.at))} ms` : '';
   return html`
     <div class="table-card evidence">
-      <div class="table-scroll" tabindex="0" role="region" aria-label="Evidence by continent">
+      <div class="table-scroll" tabindex="0" role="region" aria-label="Evidence by location">
         <table>
           <thead>
             <tr>
-              <th scope="col">Continent</th>
+              <th scope="col">Location</th>
               ${all.map(
                 (check) =>
                   html`

@@ -94,7 +94,6 @@ export const incidents = forMembers.get('/incidents', async (request) => {
               href: address({ state: value }),
               label,
               current: state === value,
-              ...(value === 'open' ? { count: atMost(open) } : {}),
             })),
           )}
           ${chips(
@@ -249,11 +248,6 @@ function sentenceOf({ items, next_cursor }: OpenPage): string {
   return items.length === 0
     ? 'Nothing is down'
     : `${items.length === 1 ? 'One failure is' : `${items.length} failures are`} being verified`;
-}
-
-/** How many are on a first page, and whether there are more. */
-function atMost({ items, next_cursor }: OpenPage): string {
-  return `${items.length}${next_cursor === null ? '' : '+'}`;
 }
 
 async function noneOf({ ask }: MembersRequest, state: State): Promise<Html> {

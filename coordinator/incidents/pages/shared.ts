@@ -80,7 +80,7 @@ export const sharedIncident = forAnyone.get(
           )}
           ${
             checks.length > 0 &&
-            html`<section><h2>Evidence by continent</h2>${evidenceMatrix(
+            html`<section><h2>Evidence by location</h2>${evidenceMatrix(
               checks.map((check) => ({
                 ...check,
                 ...{ at: new Date(check.at).toISOString(), place: null, probe: '' },

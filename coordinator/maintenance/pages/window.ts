@@ -128,7 +128,7 @@ function actionsOf(
 }
 
 /** How far it is. */
-function progress({ window }: WindowDetail, { now, times }: MembersRequest): Html | null {
+function progress({ window }: WindowDetail, { now }: MembersRequest): Html | null {
   const [running] = window.next_occurrences;
   if (!running) return null;
   const [begins, ends] = [Date.parse(running.starts_at), Date.parse(running.ends_at)];
@@ -136,16 +136,11 @@ function progress({ window }: WindowDetail, { now, times }: MembersRequest): Htm
   const anchor = percent < 10 ? 'start' : percent > 90 ? 'end' : 'middle';
   return html`
     <section class="card">
-      <p class="section-head">
-        <span>${times.text(running.starts_at, 'minute')}</span>
-        <b>${durationText(now - begins)} of ${durationText(ends - begins)}</b>
-        <span>${times.text(running.ends_at, 'minute')}</span>
-      </p>
       <svg class="elapsed" aria-hidden="true">
         <rect y="4" width="100%" height="8"></rect>
         <rect class="fill-maintenance" y="4" width="${percent}%" height="8"></rect>
         <line x1="${percent}%" x2="${percent}%" y2="16"></line>
-        <text x="${percent}%" y="30" text-anchor="${anchor}">now, ${times.text(now, 'minute')}</text>
+        <text x="${percent}%" y="30" text-anchor="${anchor}">now, after ${durationText(now - begins)}</text>
       </svg>
     </section>
   `;

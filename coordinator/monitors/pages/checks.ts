@@ -7,7 +7,7 @@ import { heading, linkButton, moreLink, msText, notice, stateMark } from '../../
 import { dayAfter, dayOf, dayWords, fieldEnds, filterFields } from '../../web/filter.ts';
 import { formOf } from '../../web/form-data.ts';
 import { freshForm, selectField, textField } from '../../web/forms.ts';
-import { type Html, html, query, safeUrl } from '../../web/html.ts';
+import { type Html, html, icon, query, safeUrl } from '../../web/html.ts';
 import { forMembers, type MembersRequest, show } from '../../web/page.ts';
 import { phaseBar, phaseBarAlone, phaseLegend } from '../../web/phases.ts';
 import { number, stepTable } from '../../web/tables.ts';
@@ -222,8 +222,8 @@ export const checkPage = forMembers.get('/monitors/:monitor_id/check', async (re
             { href: `/monitors/${monitor_id}/checks`, name: 'Checks' },
           ],
           actions: html`
-            ${place >= 0 && stepTo(monitor.id, around[place + 1], 'Previous', 'previous')}
-            ${place > 0 && stepTo(monitor.id, around[place - 1], 'Next', 'next')}
+            ${place >= 0 && stepTo(monitor.id, around[place + 1], html`${icon('previous')}Previous`)}
+            ${place > 0 && stepTo(monitor.id, around[place - 1], html`Next${icon('next')}`)}
           `,
         })}
         ${
@@ -272,11 +272,6 @@ function aroundOf(at: number, interval_s: number) {
   return { from: new Date(at - beside).toISOString(), until: new Date(at + beside).toISOString() };
 }
 
-function stepTo(
-  monitor: string,
-  check: Check | undefined,
-  words: string,
-  symbol: 'previous' | 'next',
-): Html | null {
-  return check === undefined ? null : linkButton(addressOf(monitor, check), words, { symbol });
+function stepTo(monitor: string, check: Check | undefined, words: Html): Html | null {
+  return check === undefined ? null : linkButton(addressOf(monitor, check), words);
 }

@@ -18,8 +18,9 @@ export function front() {
             Know that your site is down before your users do. <span>And never when it is not.</span>
           </h1>
           <p class="lead">
-            Antipode checks your sites, DNS names and jobs from several continents. It reports an
-            outage only when a second continent confirms it, and shows what each of them saw.
+            Antipode checks your sites and DNS names from several continents, and notices when a job
+            does not run. It reports an outage only when a second continent confirms it, and shows
+            what each of them saw.
           </p>
           <p class="actions">
             ${linkButton('/docs/start', 'Run it yourself', { main: true })}
@@ -53,7 +54,7 @@ export function front() {
           </li>
         </ul>
         <section>
-          <h2>Evidence by continent</h2>
+          <h2>Evidence by location</h2>
           ${evidenceMatrix(exampleChecks, timesIn('UTC', began))}
         </section>
         <section class="card columns">
@@ -79,8 +80,8 @@ const began = Date.parse('2026-11-18T04:03:35.000Z');
 /** An outage of 18 November as its continents saw it, with the names of documentation. */
 const exampleChecks: readonly (SeenCheck & { readonly continent: string })[] = (
   [
-    ['seen', 'Europe', 'Frankfurt', 0, 503, [3, 11, 24, 172]],
-    ['confirmed', 'North America', 'Virginia', 184, 503, [2, 74, 151, 268]],
+    ['seen', 'Europe', 'Frankfurt', 0, 503, [3, 11, 24, 118]],
+    ['confirmed', 'North America', 'Virginia', 184, 503, [2, 31, 58, 71]],
     ['matrix', 'Asia', 'Singapore', 187, 200, [4, 9, 21, 63]],
   ] as const
 ).map(([part, continent, probe, after_ms, status, [dns, tcp, tls, first_byte]]) => ({

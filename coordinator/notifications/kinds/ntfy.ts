@@ -33,7 +33,7 @@ export const ntfy: ChannelKind = {
       'must have 1 to 64 letters, digits, _ and -',
     ),
     token: {
-      ...secretField('Access token', 'Only if the topic requires one: tk_….'),
+      ...secretField('Access token', 'Only if the topic requires one: tk_…'),
       optional: true,
     },
     priority: choiceField(

@@ -29,7 +29,7 @@ export const telegram: ChannelKind = {
   fields: {
     token: secretField(
       'Bot token',
-      'From @BotFather, for example 110201543:AAHdq….',
+      'From @BotFather, for example 110201543:AAHdq…',
       /^\d{5,15}:[\w\-]{30,60}$/v,
       'must look like 110201543:AAHdq…',
     ),

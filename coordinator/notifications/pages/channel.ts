@@ -90,7 +90,7 @@ async function pageOf(
         <section>
           <div class="section-head">
             <h2>Messages</h2>
-            <p class="soft">${messages.length < 100 ? 'All messages' : 'The last 100 messages'}</p>
+            ${messages.length === 100 && html`<p class="soft">The last 100 messages</p>`}
           </div>
           ${
             messages.length === 0
@@ -192,7 +192,10 @@ function facts(channel: Channel, kinds: readonly Kind[], times: Times): Html {
         'Last delivered',
         last_delivered_at === null
           ? '–'
-          : stacked(times.ago(last_delivered_at), p95_ms !== null && `p95 ${p95Text(p95_ms)}`),
+          : stacked(
+              times.ago(last_delivered_at),
+              p95_ms !== null && `95% within ${p95Text(p95_ms)}`,
+            ),
       )}
     </dl>
   `;

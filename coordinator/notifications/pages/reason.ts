@@ -102,10 +102,12 @@ function channelStory(channel: NotifiedChannel, times: Times): Html {
 /** Later than a person would wait for. */
 const lateMs = 60_000;
 
-function mark({ outcome, took_ms, shut }: NotifiedChannel): Html {
+/** Of one that was not notified, its last line says why. */
+function mark({ outcome, took_ms, shut, lines }: NotifiedChannel): Html {
   if (shut !== null) return shutMark(shut);
   if (outcome === 'waiting') return stateMark('pending', 'Waiting');
-  if (outcome !== 'notified') return stateMark('unknown', 'Not notified', 'none');
+  if (outcome !== 'notified')
+    return stateMark('unknown', lines.at(-1)?.text.replace(/\.$/, '') ?? 'Not notified', 'none');
   if (took_ms === null) return stateMark('up', 'Delivered');
   return took_ms > lateMs
     ? stateMark('verifying', `Delivered late, in ${durationText(took_ms)}`)

@@ -268,7 +268,7 @@ function changeList(changes: readonly Change[], times: Times): Html {
             <li>
               <b>${fieldName(key)}</b> ${
                 before !== undefined &&
-                html`${valueText(before, times)} ${icon('next')}<span class="unseen">to</span> `
+                html`${valueText(before, times)} <span role="img" aria-label="to">→</span> `
               }${valueText(after, times)}
             </li>
           `,

@@ -50,9 +50,9 @@ function settings(
       ${heading({
         sentence: 'Provisioning',
         below:
-          'The provider says by SCIM who is a member, and in which groups. Members whom it turns off lose access at once.',
+          'Your provider tells Antipode, by SCIM, who is a member and in which groups. Members whom it turns off lose access at once.',
         trail,
-        actions: scim && linkButton(`${path}/end`, 'Turn off', { symbol: 'delete', danger: true }),
+        actions: scim && linkButton(`${path}/end`, 'Turn off', { symbol: 'power', danger: true }),
       })}
       ${formSummary(state)}
       ${

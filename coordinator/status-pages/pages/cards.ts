@@ -5,7 +5,6 @@ import { getStatusPage } from '../../../shared/api/status-pages.ts';
 import { formOf } from '../../web/form-data.ts';
 import { type FormState, freshForm } from '../../web/forms.ts';
 import { type Html, html, icon, type Part } from '../../web/html.ts';
-import { mailMissingWords } from '../../web/layout.ts';
 import type { MembersRequest } from '../../web/page.ts';
 import type { Times } from '../../web/times.ts';
 import { getStatusPageEditor } from '../contract.ts';
@@ -98,14 +97,21 @@ export function postLine({ kind, text, written_at }: Post, times: Times): Html {
 /** Who reads a post and who is notified of it, said before it is sent. */
 export function readersOf(
   { enabled, subscribers }: Pick<StatusPage, 'enabled' | 'subscribers'>,
-  mail: boolean,
+  reachable: number,
 ): string {
   if (!enabled) return 'The status page is off: no one sees this, and no one is notified.';
   if (subscribers === 0) return 'Visible to every visitor. No one has subscribed yet.';
-  const notified = `${subscribers} ${subscribers === 1 ? 'subscriber is' : 'subscribers are'} notified`;
-  return mail
-    ? `Visible to every visitor. ${notified}.`
-    : `Visible to every visitor. ${notified}, but not by e-mail. ${mailMissingWords}.`;
+  if (reachable === subscribers)
+    return `Visible to every visitor. ${subscribers} ${subscribers === 1 ? 'subscriber is' : 'subscribers are'} notified.`;
+  const able =
+    reachable === 0 ? 'No subscriber' : `Only ${reachable} of ${subscribers} subscribers`;
+  return `Visible to every visitor. ${able} can be notified: e-mail is not set up.`;
+}
+
+/** `1 subscriber, 2 not confirmed yet` */
+export function subscribersText(confirmed: number, waiting: number): string {
+  const words = `${confirmed === 0 ? 'No' : confirmed} ${confirmed === 1 ? 'subscriber' : 'subscribers'}`;
+  return waiting === 0 ? words : `${words}, ${waiting} not confirmed yet`;
 }
 
 export const impactWords: Readonly<Record<(typeof impacts)[number], string>> = {

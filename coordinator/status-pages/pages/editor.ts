@@ -39,6 +39,7 @@ import {
   type Editing,
   editingOf,
   languageNames,
+  subscribersText,
   trail,
 } from './cards.ts';
 import { changedRows, nameField, type Row } from './draft.ts';
@@ -119,9 +120,9 @@ function editorPage(editing: Editing, document: string): PageAnswer {
 }
 
 /** The page's address, and who can see it. */
-function belowOf({ page, editor: { base_url }, request }: Editing): Part {
+function belowOf({ page, editor: { base_url, waiting }, request }: Editing): Part {
   const address = addressOf(page, base_url);
-  const subscribers = `${page.subscribers} ${page.subscribers === 1 ? 'subscriber' : 'subscribers'}`;
+  const subscribers = subscribersText(page.subscribers, waiting);
   return joined(
     [
       page.enabled

@@ -98,21 +98,15 @@ export function isTroubled({ editor, request: { now } }: Editing): boolean {
 }
 
 export function incidentsCard(editing: Editing): Html {
-  const { page, editor, request } = editing;
+  const { page, request } = editing;
   const lines = linesOf(editing);
   // While something is open, what is over waits for a click.
   const isAll = request.query.resolved !== undefined || lines.every(({ isOpen }) => !isOpen);
   const shown = lines.filter(({ isOpen }) => isAll || isOpen);
-  const { subscribers } = page;
   return card(
     'told',
     'Incidents',
-    html`
-      Confirmed outages and your own posts of the last two weeks.${' '}
-      ${subscribers === 0 ? 'No subscribers yet' : `${subscribers} ${subscribers === 1 ? 'subscriber' : 'subscribers'}`}${
-        editor.waiting > 0 && `, ${editor.waiting} not confirmed yet`
-      }.
-    `,
+    'Confirmed outages and your own posts of the last two weeks.',
     html`
       ${
         lines.length === 0
@@ -276,7 +270,7 @@ async function postPage(
   told: PostedIncident,
   state: FormState,
 ): Promise<PageAnswer> {
-  const { page, incident, usual, mail } = told;
+  const { page, incident, usual, reachable } = told;
   const { times, ask } = request;
   const kind = state.form.value('kind') ?? '';
   const text = (state.form.value('text') ?? '').trim();
@@ -302,7 +296,7 @@ async function postPage(
                   Down from ${times.moment(incident.started_at)} to
                   ${times.moment(incident.resolved_at)}.
                 `
-            } ${readersOf(page, mail)}${' '}
+            } ${readersOf(page, reachable)}${' '}
             <a href="/incidents/${incident.id}">View incident</a>
           `,
           trail: [...trail, { href: `/status-pages/${page.id}`, name: page.name }],

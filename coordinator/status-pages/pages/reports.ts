@@ -227,7 +227,7 @@ function fields(subject: EditedReport, state: FormState): Html {
       state,
       rows: 4,
       required: report === undefined && cause === undefined,
-      help: `${cause ? 'Default: the text above. ' : ''}${readersOf(editing.page, editing.editor.mail)}`,
+      help: `${cause ? 'Default: the text above. ' : ''}${readersOf(editing.page, editing.editor.reachable)}`,
     })}
     ${affectedFields(editing, state)}
     <details>

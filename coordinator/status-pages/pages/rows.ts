@@ -138,10 +138,7 @@ export function addFold(editing: Editing): Part {
     isSet: offeredNow > 0,
     isOpen: rows.length === 0 || state.form.value('act') !== undefined,
     body: html`
-      ${
-        offeredNow > 0 &&
-        html`<p class="soft">${offeredWords(offeredNow)}: they joined published groups.</p>`
-      }
+      ${offeredNow > 0 && html`<p class="soft">${offeredWords(offeredNow)}.</p>`}
       <div class="columns" id="offered">
         ${textField({
           name: 'find',
@@ -193,7 +190,7 @@ export function addFold(editing: Editing): Part {
 }
 
 function offeredWords(count: number): string {
-  return count === 1 ? '1 monitor not on the page yet' : `${count} monitors not on the page yet`;
+  return `${count} ${count === 1 ? 'monitor' : 'monitors'} of these groups not on the page`;
 }
 
 /** What a search looks in: everything, what joined a published group, a group, a tag. */

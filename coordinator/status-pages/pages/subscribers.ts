@@ -1,6 +1,7 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import {
   getStatusPage,
+  getStatusPageSubscribers,
   listStatusPageSubscribers,
   removeStatusPageSubscriber,
 } from '../../../shared/api/status-pages.ts';
@@ -10,7 +11,7 @@ import { type Html, html, icon } from '../../web/html.ts';
 import { forMembers, type Page, seeOther, show } from '../../web/page.ts';
 import { acts, stepTable } from '../../web/tables.ts';
 import type { Times } from '../../web/times.ts';
-import { trail } from './cards.ts';
+import { subscribersText, trail } from './cards.ts';
 
 /** Who is notified about a status page, for those who may change it. */
 
@@ -18,17 +19,18 @@ const list = forMembers.get('/status-pages/:page_id/subscribers', async (request
   refuseUnlessMay(request, listStatusPageSubscribers);
   const { ask, path, query, times } = request;
   const { page_id } = path;
-  const [page, { items, next_cursor }] = await Promise.all([
+  const [page, { confirmed, waiting }, { items, next_cursor }] = await Promise.all([
     ask(getStatusPage, { page_id }),
+    ask(getStatusPageSubscribers, { page_id }),
     ask(listStatusPageSubscribers, { page_id, limit: 100, ...query }),
   ]);
-  const { id, name, subscribers } = page;
+  const { id, name } = page;
   return show({
     title: `Subscribers of ${name}`,
     place: 'status-pages',
     main: html`
         ${heading({
-          sentence: subscribers === 1 ? '1 subscriber' : `${subscribers} subscribers`,
+          sentence: subscribersText(confirmed, waiting),
           below:
             'They are notified of incidents, updates and announcements on this page. Each of them can unsubscribe by a link.',
           trail: [...trail, { href: `/status-pages/${id}`, name }],

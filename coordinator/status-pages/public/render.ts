@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { fileBytes } from '../../web/asset-files.ts';
 import { font } from '../../web/assets.ts';
+import { shortName } from '../../web/elements.ts';
 import { type Html, html, safeUrl } from '../../web/html.ts';
 import { witnessLine, witnessMap, world } from '../../web/witnesses.ts';
 import type { PageLanguage } from '../model.ts';
@@ -89,7 +90,8 @@ function seen(
       <div class="outage-seen">
         ${draw(shown, {
           words: words.witnesses,
-          placeOf: formats.continent,
+          placeOf: (name) =>
+            draw === witnessMap ? shortName(formats.continent(name)) : formats.continent(name),
           symbolOf: (symbol) => stateShape(symbol === 'unknown' ? 'pending' : symbol),
         })}
       </div>

@@ -33,6 +33,7 @@ const soonDays = 30;
 
 /** What ends at a time, with the monitors that it concerns and who has made it out. */
 type Ending = {
+  readonly part: 'Certificates' | 'Domains';
   readonly ends_at: string;
   readonly monitors: readonly { readonly monitor: string; readonly name: string }[];
   readonly by: string;
@@ -63,8 +64,8 @@ const list = forMembers.get('/certificates', async (request) => {
               )
             : table(
                 [
-                  ...endings.map((each) => rowOf('Certificates', each, request)),
-                  ...domains.items.map((each) => rowOf('Domains', asEnding(each), request)),
+                  ...endings.map((each) => rowOf(each, request)),
+                  ...domains.items.map((each) => rowOf(asEnding(each), request)),
                 ],
                 'Certificates and domains by expiry',
               )
@@ -73,21 +74,19 @@ const list = forMembers.get('/certificates', async (request) => {
   });
 });
 
-/** `Cart, Catalogue and Images expire in 5 days`, of what expires first. */
+/** `The certificate of Cart and Images expires in 5 days`, of what expires first. */
 function sentenceOf(endings: readonly Ending[], now: number): string {
   const [first] = endings.toSorted((a, b) => Date.parse(a.ends_at) - Date.parse(b.ends_at));
   if (first === undefined) return 'No certificate seen yet';
   const names = first.monitors.map(({ name }) => name);
   const some = names.length > 3 ? [...names.slice(0, 1), `${names.length - 1} more`] : names;
   const days = daysUntil(Date.parse(first.ends_at), now);
-  const verb = names.length === 1 ? 'expires' : 'expire';
+  const what = `The ${first.part === 'Domains' ? 'domain' : 'certificate'} of ${listInWords(some)}`;
   if (days >= soonDays) return `Nothing expires in the next ${soonDays} days`;
-  return days < 0
-    ? `${listInWords(some)} ${names.length === 1 ? 'has' : 'have'} expired`
-    : `${listInWords(some)} ${verb} in ${daysLeft(first.ends_at, now)}`;
+  return days < 0 ? `${what} has expired` : `${what} expires in ${daysLeft(first.ends_at, now)}`;
 }
 
-function rowOf(part: string, { ends_at, monitors, by }: Ending, { times, now }: MembersRequest) {
+function rowOf({ part, ends_at, monitors, by }: Ending, { times, now }: MembersRequest) {
   const days = daysUntil(Date.parse(ends_at), now);
   const left = daysLeft(ends_at, now);
   return {
@@ -106,12 +105,15 @@ function rowOf(part: string, { ends_at, monitors, by }: Ending, { times, now }: 
 function together(items: readonly Certificate[]): Ending[] {
   return [...Map.groupBy(items, ({ fingerprint }) => fingerprint).values()].flatMap((same) => {
     const [first] = same;
-    return first ? [{ ends_at: first.ends_at, monitors: same, by: first.issuer }] : [];
+    return first
+      ? [{ part: 'Certificates', ends_at: first.ends_at, monitors: same, by: first.issuer }]
+      : [];
   });
 }
 
 function asEnding(domain: OutputOf<typeof listDomains>['items'][number]): Ending {
   return {
+    part: 'Domains',
     ends_at: domain.ends_at,
     monitors: [domain],
     by: domain.registrar,

@@ -4,7 +4,7 @@ import { apiDocument } from '../../../coordinator/api/openapi.ts';
 import { apiRevision } from '../../../shared/api/operation.ts';
 
 /** What the document was when its revision was last raised. */
-const known = { revision: 87, digest: '6bc24a319b880c46b2b379390defefd0' };
+const known = { revision: 88, digest: '8d3a79acf90399696545ff97b864b993' };
 
 /** Where the service is reached varies, and the revision is what this is about. */
 const digestOf = (document: ReturnType<typeof apiDocument>): string => {

@@ -14,7 +14,10 @@ import {
   listGroups,
   updateGroup,
 } from '../../../shared/api/groups.ts';
-import { createMaintenanceWindow } from '../../../shared/api/maintenance.ts';
+import {
+  createMaintenanceWindow,
+  deleteMaintenanceWindow,
+} from '../../../shared/api/maintenance.ts';
 import { createMonitor, getMonitor, updateMonitor } from '../../../shared/api/monitors.ts';
 import { newId } from '../../../shared/base/crypto.ts';
 import { gateBench } from '../../support/gate.ts';
@@ -205,6 +208,23 @@ describe('group details', () => {
       ['Shop', 'down', 3, 2],
     ]);
     expect((await bench.call(listGroupStatuses, house.viewer, { page: 2 })).items).toEqual([]);
+  });
+
+  test('counts maintenance before the status that it covers, as the dashboard does', async () => {
+    const [checkout = ''] = ids;
+    const times = {
+      starts_at: new Date(bench.now - 60_000).toISOString(),
+      ends_at: new Date(bench.now + 3_600_000).toISOString(),
+    };
+    const { id } = await bench.call(createMaintenanceWindow, house.owner, {
+      ...times,
+      monitors: [checkout],
+    });
+    const counts = { monitors: 3, maintenance: 1, down: 1, paused: 1 };
+    expect(await bench.call(showGroup, house.viewer, { group_id: shop })).toMatchObject(counts);
+    const { items } = await bench.call(listGroupStatuses, house.viewer);
+    expect(items.find(({ name }) => name === 'Shop')).toMatchObject(counts);
+    await bench.call(deleteMaintenanceWindow, house.owner, { window_id: id });
   });
 
   test('everything that names a group is listed, so that it can be shown before the group is deleted', async () => {

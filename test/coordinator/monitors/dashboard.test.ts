@@ -12,6 +12,7 @@ import { search } from '../../../coordinator/search/contract.ts';
 import { showFrame } from '../../../coordinator/web/contract.ts';
 import { getCause } from '../../../shared/api/causes.ts';
 import { createGroup, deleteGroup } from '../../../shared/api/groups.ts';
+import { getIncident } from '../../../shared/api/incidents.ts';
 import {
   createMaintenanceWindow,
   listMaintenanceWindows,
@@ -52,7 +53,7 @@ const namesOf = async (input: object) => (await list(input)).items.map(({ name }
 
 describe('the dashboard', () => {
   test('counts every monitor once, maintenance before what it covers, and names who is in trouble', async () => {
-    const { counts, failing } = await list();
+    const { counts, failing, items } = await list();
     expect(counts).toEqual({
       all: demoCount,
       down: 1,
@@ -82,7 +83,13 @@ describe('the dashboard', () => {
       ],
     ]);
     expect(failing[0]?.incident).toBe(demo.incident);
-    expect((await bench.call(showFrame, house.viewer)).open_incidents).toBe(2);
+    // Since it began, as the incident itself says.
+    const { started_at } = await bench.call(getIncident, house.viewer, {
+      incident_id: demo.incident,
+    });
+    expect(failing[0]?.since).toBe(started_at);
+    expect(items.find(({ name }) => name === 'Checkout')?.since).toBe(started_at);
+    expect((await bench.call(showFrame, house.viewer)).outages).toBe(1);
   });
 
   test('says of each monitor what its own status says', async () => {

@@ -300,7 +300,7 @@ describe('rule 40: why a channel was notified, and why not', () => {
       { ...way, down: { state: 'dropped', due_at: 0, covered: false } },
     ],
     [
-      'not one of the channel’s selected monitors',
+      'its selected monitors do not include this one',
       { ...way, channel: { ...way.channel, covered: false } },
     ],
     ['the channel is turned off', { ...way, channel: { ...way.channel, shut: 'off' } }],

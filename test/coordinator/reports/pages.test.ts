@@ -43,6 +43,8 @@ test('a link to a report is shown once, opens without an account, and shows noth
 test('a viewer has the report that is seen mailed, sees when, and ends it here or by the link of a mail', async () => {
   const page = await web.text('/reports?period=2026-10&unknown=down&promised=99.9', 'viewer');
   expect(page).toContain('You get no mail of this report.');
+  // No mail is set up here.
+  expect(page).toContain('Cannot deliver: e-mail is not set up.');
   const [, form = ''] = /action="(\/reports\/mail\?[^"#]+)#mail"/.exec(page) ?? [];
   const sent = await web.send(form.replaceAll('&amp;', '&'), { every: 'week' }, 'viewer');
   expect(sent.status).toBe(303);

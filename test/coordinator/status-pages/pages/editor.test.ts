@@ -134,7 +134,7 @@ describe('the editor of a status page', () => {
     expect(shown).not.toContain('internal');
     // What joins a published group is offered, and not published by itself.
     await monitorMade('db-internal-3', group);
-    expect(textOf(await get(at))).toContain('1 monitor not on the page yet');
+    expect(textOf(await get(at))).toContain('1 monitor of these groups not on the page');
   });
 
   test('shows beside it what visitors would read, before anything is saved', async () => {
@@ -347,7 +347,7 @@ describe('the editor of a status page', () => {
       values (${newId()}, ${id}, 'reader@example.org', 'en', now(), now())`;
     // No mail is set up here.
     expect(await report()).toContain(
-      '1 subscriber is notified, but not by e-mail. Cannot deliver: e-mail is not set up.',
+      'Visible to every visitor. No subscriber can be notified: e-mail is not set up.',
     );
     await set(false);
     expect(await report()).toContain(

@@ -243,6 +243,7 @@ describe('updates by webhook', () => {
     expect(sentTo('failing')).toHaveLength(length);
     const list = await web.get(`/status-pages/${of.id}/subscribers`, { as: 'owner' });
     expect(list.text).toContain('Switched off');
+    expect(await web.text(`/status-pages/${of.id}`, 'owner')).toContain('>No subscribers</a>');
     receiver.answer(answersChallenge);
     expect((await subscribe('failing')).status).toBe(200);
     expect(await state()).toEqual([{ off: false, waiting: 0 }]);
@@ -259,7 +260,7 @@ describe('updates by webhook', () => {
     expect(list.text).not.toContain('s3cret');
     const form = /action="(\/status-pages\/[^"]+\/remove)"/.exec(list.text)?.[1] ?? 'none';
     expect((await web.send(form, {}, web.house.owner)).status).toBe(303);
-    expect(await web.text(path, 'owner')).toContain('>0 subscribers</a>');
+    expect(await web.text(path, 'owner')).toContain('>No subscribers</a>');
   });
 
   test('are offered in the language of the page, also where no mail is set up', async () => {
