@@ -114,7 +114,7 @@ function rowOf(objective: Objective) {
     ),
     Measured: number(percentFigure(percent)),
     Target: number(`${targetWords(objective)}, ${periodWords(objective)}`),
-    'Budget left': budgetBar(objective),
+    'Error budget': budgetBar(objective),
   };
 }
 
@@ -159,7 +159,7 @@ function budgetBar(objective: Objective): Html | string {
   const state = left < 0 ? 'down' : isBurning(objective) ? 'verifying' : 'up';
   return html`
     <span class="budget">
-      ${levelBar(left < 0 ? 1 : left / Math.max(1, whole), state)}
+      ${levelBar(Math.max(0, left) / Math.max(1, whole), state)}
       ${leftWords(left, words)}
     </span>
   `;

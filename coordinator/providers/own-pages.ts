@@ -152,10 +152,9 @@ function settings(
           label: 'Roles of groups',
           state,
           required: false,
+          placeholder: 'sre = admin',
           help: html`
-            A line for each group: <code>sre = admin</code>. <code>* = viewer</code> is everyone
-            there. The table decides: members whose groups are not in it lose access at their next
-            sign-in, except the last owner.
+            A line for each group; <code>*</code> is everyone. Members in none lose access.
           `,
         })}
         ${textField({

@@ -341,15 +341,24 @@ async function filterForm({ ask, now, caller }: MembersRequest, asked: Asked): P
         'All',
         pages.items.map(({ id, name }) => [id, name]),
       )}
-      ${select('maintenance', 'Maintenance', 'Not counted', [['counts', 'Counted as checked']])}
-      ${select('unknown', 'Unknown time', 'Not counted', [
-        ['up', 'Counted as up'],
-        ['down', 'Counted as down'],
-      ])}
-      <label>
-        <span>Promised, in %</span>
-        <input name="promised" inputmode="decimal" maxlength="8" placeholder="99.9" value="${asked.promised ?? ''}" />
-      </label>
+      <details
+        class="fold-more"${
+          ['maintenance', 'unknown', 'promised'].some((name) => asked[name]) && html` open`
+        }
+      >
+        <summary>More</summary>
+        <div class="fields">
+          ${select('maintenance', 'Maintenance', 'Not counted', [['counts', 'Counted as checked']])}
+          ${select('unknown', 'Unknown time', 'Not counted', [
+            ['up', 'Counted as up'],
+            ['down', 'Counted as down'],
+          ])}
+          <label>
+            <span>Promised, in %</span>
+            <input name="promised" inputmode="decimal" maxlength="8" placeholder="99.9" value="${asked.promised ?? ''}" />
+          </label>
+        </div>
+      </details>
       <button class="button">Apply</button>
     </form>
   `;

@@ -17,7 +17,7 @@ const reachOfTargets = `
     };
     const controls = 'a, button, summary, input:not([type=hidden]), select';
     return [...document.querySelectorAll(controls)]
-      .filter((each) => each.checkVisibility() && !each.matches('[disabled], .skip, svg a'))
+      .filter((each) => each.checkVisibility() && !each.matches('[disabled], .skip, svg a, .prose a'))
       .map((each) => {
         each.scrollIntoView({ block: 'center', inline: 'center' });
         const { left, top, width, height } = each.getBoundingClientRect();

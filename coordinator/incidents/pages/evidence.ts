@@ -199,19 +199,27 @@ function cellOf(
       : code
         ? html`<pre>${words}</pre>`
         : words);
+  const mark =
+    differs &&
+    html`
+      <span class="differs-mark" title="differs">
+        ≠<span class="unseen"> differs</span>
+      </span>
+      ${' '}
+    `;
+  return placed([mark, shown], check, all, { look: differs && 'differs', isLong: long });
+}
+
+/** Names its place where a phone shows it away from its column: what is long, or one of more than three. */
+function placed(
+  inside: Part,
+  { place, continent }: Check,
+  all: readonly Check[],
+  { look = '', isLong = false }: { look?: string | false; isLong?: boolean | undefined } = {},
+): Html {
+  const isNamed = all.length > (isLong ? 1 : 3);
   return html`
-    <td class="${differs && 'differs'}"${long && all.length > 1 && html` data-label="${check.place ?? check.continent ?? ''}"`}>
-      ${
-        differs &&
-        html`
-          <span class="differs-mark" title="differs">
-            ≠<span class="unseen"> differs</span>
-          </span>
-          ${' '}
-        `
-      }
-      ${shown}
-    </td>
+    <td class="${look}"${isNamed && html` data-label="${place ?? continent ?? ''}"`}>${inside}</td>
   `;
 }
 
@@ -289,32 +297,18 @@ export function evidenceMatrix(checks: readonly SeenCheck[], times: Times): Html
           <tbody>
             <tr>
               <th scope="row">Verdict</th>
-              ${all.map(
-                (check) => html`
-                  <td class="${tint(check)}">
-                    ${verdictOf(check)}
-                  </td>
-                `,
-              )}
+              ${all.map((check) => placed(verdictOf(check), check, all, { look: tint(check) }))}
             </tr>
             <tr>
               <th scope="row">Checked at</th>
-              ${all.map(
-                (check, at) => html`
-                  <td>
-                    ${at === 0 ? times.precise(check.at) : offset(check)}
-                  </td>
-                `,
+              ${all.map((check, at) =>
+                placed(at === 0 ? times.precise(check.at) : offset(check), check, all),
               )}
             </tr>
             <tr>
               <th scope="row">Cause</th>
-              ${all.map(
-                (check) => html`
-                  <td>
-                    ${check.cause ?? html`<span class="softer">–</span>`}
-                  </td>
-                `,
+              ${all.map((check) =>
+                placed(check.cause ?? html`<span class="softer">–</span>`, check, all),
               )}
             </tr>
             ${evidenceRows(all)}

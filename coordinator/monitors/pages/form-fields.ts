@@ -442,6 +442,9 @@ function settingsFold(subject: EditedMonitor, group: SettingGroup, state: FormSt
     ...setLabels(allOf(group), kind, state.form, locations),
     ...(withGroup ? groupLabels(state.form) : []),
   ];
+  const ofGroup =
+    withGroup && subject.choices.groups.find(({ id }) => id === state.form.value('group'))?.name;
+  const says = [ofGroup || [], set.length > 0 ? capital(set.join(', ')) : []].flat();
   const isWrong =
     isAtFault(allOf(group), state) ||
     (withGroup && Object.keys(groupFieldLabels).some((name) => state.faults.has(name)));
@@ -452,9 +455,9 @@ function settingsFold(subject: EditedMonitor, group: SettingGroup, state: FormSt
     some.map((setting) => settingField(kind, setting, state, locations));
   return fold({
     title,
-    says: set.length > 0 ? capital(set.join(', ')) : (heldBy(settings, state) ?? holds),
-    isSet: set.length > 0,
-    isOpen: (isWrong || state.form.value('act') === 'more') && set.length > 0,
+    says: says.length > 0 ? says.join(' · ') : (heldBy(settings, state) ?? holds),
+    isSet: says.length > 0,
+    isOpen: (isWrong || state.form.value('act') === 'more') && says.length > 0,
     body: html`
       ${fieldsFor([...settings, ...more.filter(isShown)])}
       ${
@@ -488,12 +491,12 @@ function heldBy(settings: readonly Setting[], { form }: FormState): string | und
     : undefined;
 }
 
-/** Of those that are empty unless someone fills them. */
+/** Of those that are empty unless someone fills them; a group says its name. */
 const groupFieldLabels = { group: 'Group', tags: 'Tags', runbook: 'Runbook' };
 
 function groupLabels(form: Form): readonly string[] {
   return Object.entries(groupFieldLabels).flatMap(([name, label]) =>
-    (form.value(name) ?? '').trim() === '' ? [] : [label.toLowerCase()],
+    name === 'group' || (form.value(name) ?? '').trim() === '' ? [] : [label.toLowerCase()],
   );
 }
 
@@ -592,7 +595,8 @@ function channelsFold({ told, channels }: EditedMonitor, state: FormState): Html
   });
 }
 
-function actions({ kind, monitor }: EditedMonitor, { faults, objections }: FormState): Html {
+function actions({ kind, monitor }: EditedMonitor, { form, faults, objections }: FormState): Html {
+  const isStored = monitor !== undefined && form.value('act') === undefined;
   return html`
     <div class="actions form-foot"${faults.size + objections.length === 0 && html` id="${testId}"`}>
       ${
@@ -603,7 +607,11 @@ function actions({ kind, monitor }: EditedMonitor, { faults, objections }: FormS
           </button>
         `
       }
-      <button class="button button-main" name="act" value="save">
+      <button
+        class="button button-main"
+        name="act"
+        value="save"${isStored && html` data-awaits-change`}
+      >
         ${monitor === undefined ? 'Create monitor' : 'Save'}
       </button>
       ${linkButton(monitor === undefined ? '/' : `/monitors/${monitor.id}`, 'Cancel')}

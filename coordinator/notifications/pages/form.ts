@@ -62,6 +62,7 @@ export function formPage(
   const { kind, channel } = subject;
   const zone = request.caller.organisation.time_zone;
   const action = channel === undefined ? '/alerts/new' : `/alerts/${channel.id}/edit`;
+  const isStored = channel !== undefined && state.form.value('act') === undefined;
   return show({
     title: channel === undefined ? `New channel: ${kind.name}` : `Edit ${channel.name}`,
     place: 'alerts',
@@ -143,7 +144,11 @@ export function formPage(
             <button class="button" name="act" value="try" data-stays>
               ${icon('send')}Send a test
             </button>
-            <button class="button button-main" name="act" value="save">
+            <button
+              class="button button-main"
+              name="act"
+              value="save"${isStored && html` data-awaits-change`}
+            >
               ${channel === undefined ? 'Create channel' : 'Save'}
             </button>
             ${linkButton(channel === undefined ? '/alerts' : `/alerts/${channel.id}`, 'Cancel')}

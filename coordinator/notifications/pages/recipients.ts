@@ -25,10 +25,10 @@ export const mailMissingNotice: Html = notice(
 const maxNames = 8;
 
 /**
- * The same in sentences, for a monitor that is not saved yet: `#ops and ana@shop.example
- * immediately; Pager after 5 min.`
+ * The same in one line, for a monitor that is not saved yet: `#ops and ana@shop.example immediately;
+ * Pager after 5 min · 1 channel cannot deliver`.
  */
-export function notificationInWords(items: readonly Recipient[]): string {
+export function notificationInWords(items: readonly Recipient[]): Html {
   const able = items.filter(({ shut }) => shut === null);
   const shown = able.slice(0, maxNames);
   const more = able.length - shown.length;
@@ -36,17 +36,23 @@ export function notificationInWords(items: readonly Recipient[]): string {
     ([delay_s, some]) => `${listed(some.map(({ name }) => name))} ${delayText(delay_s)}`,
   );
   if (more > 0) told.push(`${more} more`);
-  const not = items
-    .filter(({ shut }) => shut !== null)
-    .map(({ name, shut }) => `${name} (${(shutWords[shut ?? ''] ?? '').toLowerCase()})`);
-  return [
-    told.length === 0 ? 'Nobody would be notified when it is down.' : `${told.join('; ')}.`,
-    ...(not.length === 0
-      ? []
-      : [
-          `Not notified: ${not.slice(0, maxNames).join(', ')}${not.length > maxNames ? ` and ${not.length - maxNames} more` : ''}.`,
-        ]),
-  ].join(' ');
+  const failing = items.filter(({ shut }) => stateOf(shut) === 'down').length;
+  const others = Map.groupBy(
+    items.flatMap(({ shut }) => (shut === null || stateOf(shut) === 'down' ? [] : [shut])),
+    (shut) => (shutWords[shut] ?? shut).toLowerCase(),
+  );
+  return html`
+    ${told.length === 0 ? 'Nobody would be notified when it is down' : told.join('; ')}
+    ${[...others].map(([words, some]) => ` · ${some.length} ${words}`)}
+    ${
+      failing > 0 &&
+      html`
+        ${' · '}<span class="state-verifying">
+          ${failing} ${failing === 1 ? 'channel' : 'channels'} cannot deliver
+        </span>
+      `
+    }
+  `;
 }
 
 function listed(names: readonly string[]): string {
@@ -84,6 +90,10 @@ function rowOf({ channel, name, owner, delay_s, shut }: Recipient): Html {
   `;
 }
 
+function stateOf(shut: string | null): State {
+  return shutStates[shut ?? ''] ?? 'unknown';
+}
+
 export function shutMark(shut: string): Html {
-  return stateMark(shutStates[shut] ?? 'unknown', shutWords[shut] ?? shut);
+  return stateMark(stateOf(shut), shutWords[shut] ?? shut);
 }

@@ -215,8 +215,8 @@ function rowOf(member: Member, { may, times, caller }: MembersRequest) {
     id: `member-${id}`,
     Member: led(
       initialsOf(calledOf(member)),
-      html`<b>${calledOf(member)}</b>${isSelf && html` <span class="softer">you</span>`}`,
-      name !== '' && email,
+      html`<b>${calledOf(member)}</b>`,
+      [isSelf ? 'You' : [], name === '' ? [] : email].flat().join(' · '),
     ),
     Role: capital(role),
     Since: times.day(joined_at),

@@ -155,7 +155,7 @@ export const organisationPage = forMembers.get('/organisation', async (request) 
             row(
               'Audit log',
               'Who changed what, and when',
-              linkButton('/audit', openWords('audit log')),
+              linkButton('/audit', html`View<span class="unseen"> audit log</span>`),
             )
           }
           ${
@@ -163,7 +163,10 @@ export const organisationPage = forMembers.get('/organisation', async (request) 
             row(
               'Sign-in provider',
               'Members sign in at your own provider, with the role of their groups',
-              linkButton('/organisation/sign-in', openWords('sign-in provider')),
+              linkButton(
+                '/organisation/sign-in',
+                html`Change<span class="unseen"> sign-in provider</span>`,
+              ),
             )
           }
           ${
@@ -190,11 +193,6 @@ export const organisationPage = forMembers.get('/organisation', async (request) 
       `,
   });
 });
-
-/** What a row opens is said by its label, but to those who hear the button alone. */
-function openWords(what: string): Html {
-  return html`Open<span class="unseen"> ${what}</span>`;
-}
 
 function row(label: string, value: Part, action: Part = null): Html {
   return html`

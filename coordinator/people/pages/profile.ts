@@ -1,7 +1,7 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { leaveOrganisation } from '../../organisations/contract.ts';
 import { confirm } from '../../web/confirm.ts';
-import { heading, linkButton, rowAct, zoneChoices } from '../../web/elements.ts';
+import { heading, linkButton, zoneChoices } from '../../web/elements.ts';
 import { formOf, inputOf } from '../../web/form-data.ts';
 import { type FormState, formSummary, selectField, textField } from '../../web/forms.ts';
 import { type Html, html, icon, joined, type Part } from '../../web/html.ts';
@@ -205,7 +205,7 @@ export const sessionsPage = forPersons.get('/profile/sessions', async ({ askOwn,
             'Signed in': times.moment(created_at),
             'Sign out': acts(html`
               <form method="post" action="/profile/sessions/${id}/end">
-                ${rowAct({ symbol: 'leave', words: 'Sign out', of: device })}
+                <button class="button">Sign out<span class="unseen"> of ${device}</span></button>
               </form>
             `),
           })),
@@ -291,14 +291,14 @@ export const profilePage = forPersons.get('/profile', async ({ askOwn, times }) 
               'Sign in without a password of this service',
               linkButton(
                 '/profile/providers',
-                html`Open<span class="unseen"> sign-in providers</span>`,
+                html`Change<span class="unseen"> sign-in providers</span>`,
               ),
             )
           }
           ${row(
             'Sessions',
             count(sessions.items.length, 'This browser only', 'browsers'),
-            linkButton('/profile/sessions', html`Open<span class="unseen"> sessions</span>`),
+            linkButton('/profile/sessions', html`View<span class="unseen"> sessions</span>`),
           )}
         </dl>
       `,

@@ -454,17 +454,18 @@ describe('notifications of an incident', () => {
       groups: [group],
     };
     const { id: channel } = await ask(createChannel, hook);
-    const told = (text: string): string => /id="would-be-told"[^>]*>([^<]*)/.exec(text)?.[1] ?? '';
+    const told = (text: string): string =>
+      /id="would-be-told"[^>]*>(.*?)<\/span><\/summary>/.exec(text)?.[1] ?? '';
     const fresh = told(await web.text('/monitors/new', 'member'));
     expect(fresh).toMatch(
-      /^#ops immediately\. Not notified: ana@shop\.example \(cannot deliver: e-mail is not set up\), .*Pager \(cannot deliver\)/,
+      /^#ops immediately · <span class="state-verifying">2 channels cannot deliver<\/span>$/,
     );
     expect(fresh).not.toContain('Group hook');
     const chosen = await web.send('/monitors/new', { type: 'https', act: 'look', group }, 'member');
     expect(told(chosen.text)).toContain('Group hook immediately');
     const checkout = `/monitors/${demo.idOf('Checkout')}/edit`;
-    expect(told(await web.text(checkout, 'member'))).toContain('Night shift');
-    expect(notificationInWords([])).toBe('Nobody would be notified when it is down.');
+    expect(told(await web.text(checkout, 'member'))).toContain(' · 1 off · ');
+    expect(String(notificationInWords([]))).toBe('Nobody would be notified when it is down');
     await ask(deleteChannel, { channel_id: channel });
   });
 
