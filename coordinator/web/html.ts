@@ -173,6 +173,7 @@ export const iconNames = [
   'port',
   'exchange',
   'power',
+  'onwards',
 ] as const;
 
 export type IconName = (typeof iconNames)[number];

@@ -117,19 +117,6 @@ const seedPeople = async (
     select id from monitors where organisation_id = ${organisation} and name = 'Checkout'`;
   const log = [
     did(
-      'createMonitor',
-      {
-        about: {},
-        sent: {
-          type: 'https',
-          target: 'https://new.shop.example/',
-          name: 'Newcomer',
-          interval_s: 60,
-        },
-      },
-      1_200_000,
-    ),
-    did(
       'inviteMember',
       { about: {}, after: { email: 'eli@shop.example', role: 'member' } },
       4_000_000,
@@ -143,6 +130,19 @@ const seedPeople = async (
         after: { email: 'dana@shop.example', role: 'viewer' },
       },
       3_000_000,
+    ),
+    did(
+      'createMonitor',
+      {
+        about: {},
+        sent: {
+          type: 'https',
+          target: 'https://new.shop.example/',
+          name: 'Newcomer',
+          interval_s: 60,
+        },
+      },
+      1_200_000,
     ),
     did(
       'updateMonitor',

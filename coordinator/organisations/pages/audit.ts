@@ -268,7 +268,7 @@ function changeList(changes: readonly Change[], times: Times): Html {
             <li>
               <b>${fieldName(key)}</b> ${
                 before !== undefined &&
-                html`${valueText(before, times)} <span role="img" aria-label="to">→</span> `
+                html`${valueText(before, times)} ${icon('onwards')}<span class="unseen">to</span> `
               }${valueText(after, times)}
             </li>
           `,

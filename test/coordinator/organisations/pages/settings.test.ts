@@ -65,8 +65,8 @@ describe('the audit log', () => {
     const page = await web.get('/audit', { as: 'admin' });
     const text = page.text.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
     expect(text).toContain('Paused 2 monitors Names Cart, Login');
-    expect(text).toContain('Groups none → 2 items');
-    expect(text).toContain('Json 1 item → 1 item');
+    expect(text).toContain('Groups none to 2 items');
+    expect(text).toContain('Json 1 item to 1 item');
     expect(text).not.toContain(ids[0]);
   });
 
