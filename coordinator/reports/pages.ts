@@ -365,7 +365,7 @@ async function filterForm({ ask, now, caller }: MembersRequest, asked: Asked): P
 }
 
 function belowOf(report: Report, times: Times): Part {
-  return `${spanWords(report, times)}, ${countingWords(report)}`;
+  return `${spanWords(report, times)} ${countingWords(report)}`;
 }
 
 function figures({ total, promised }: Report): Html {

@@ -150,6 +150,7 @@ export const seedOwnOutages = async (
     sentence: 'Intranet is down outside: connection refused.',
     due: at(4 * minute) + 421,
   });
+  await sql`update channels set last_delivered_at = ${new Date(at(4 * minute) + 612)} where id = ${channel}`;
   const saw = (part: string, continent: string, probe: string, later: number) => ({
     incident_id: ownSplitOutage,
     part,
