@@ -29,8 +29,8 @@ const steps: Readonly<Record<string, string>> = {
   l: `h${-wide / 2}`,
 };
 const heads: Readonly<Record<string, string>> = {
-  '▲': 'm-4 2 4-8 4 8z',
-  '▼': 'm-4-2 4 8 4-8z',
+  '▲': 'm-4 8 4-8 4 8z',
+  '▼': 'm-4-8 4 8 4-8z',
   '▶': 'm-4-4 8 4-8 4z',
   '◄': 'm4-4-8 4 8 4z',
 };
@@ -49,6 +49,9 @@ export function drawingMarkup(text: string): Html {
       for (const way of lines[character] ?? '') strokes.push(`${middle}${steps[way]}`);
       const head = heads[character];
       if (head !== undefined) arrows.push(`${middle}${head}`);
+      // A head ends at the frame that it points to, which goes on below it.
+      if ('▲▼'.includes(character) && row[x - 1] === '─')
+        strokes.push(`M${x * wide} ${(y + 0.5) * tall}h${wide}`);
     }
   return html`
     <svg
@@ -86,11 +89,15 @@ function textMarkup(
   const touchesBefore = isLine(row[at - 2]);
   const touchesAfter = isLine(row[end + 1]);
   const isUnder = beside.some((other) => wordsIn(other ?? '').some((one) => one.at === at));
+  const frame = /^(.*[│├┤]) *$/.exec(row.slice(0, at))?.[1]?.length;
+  const past = /^ *[│├┤]/.exec(row.slice(end))?.[0].length;
   const [anchor, x] =
-    isUnder || (touchesBefore && !touchesAfter)
-      ? ['start', at]
-      : touchesAfter && !touchesBefore
-        ? ['end', end]
-        : ['middle', (at + end) / 2];
+    frame !== undefined && past !== undefined
+      ? ['middle', (frame + end + past - 1) / 2]
+      : isUnder || (touchesBefore && !touchesAfter)
+        ? ['start', at]
+        : touchesAfter && !touchesBefore
+          ? ['end', end]
+          : ['middle', (at + end) / 2];
   return html`<text text-anchor="${anchor}" x="${x * wide}" y="${y * tall + 14}">${words}</text>`;
 }

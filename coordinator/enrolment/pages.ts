@@ -9,7 +9,7 @@ import { continents } from '../../shared/base/continents.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { getMonitorChoices } from '../monitors/contract.ts';
 import { proofFirst } from '../people/pages/parts.ts';
-import { heading, linkButton, notice, rowAct, stateMark } from '../web/elements.ts';
+import { copyable, heading, linkButton, notice, rowAct, stateMark } from '../web/elements.ts';
 import { formOf } from '../web/form-data.ts';
 import {
   type FormState,
@@ -18,7 +18,7 @@ import {
   selectField,
   textField,
 } from '../web/forms.ts';
-import { type Html, html, icon } from '../web/html.ts';
+import { type Html, html } from '../web/html.ts';
 import {
   forMembers,
   type MembersRequest,
@@ -154,12 +154,7 @@ async function made(
     main: html`
       ${heading({ sentence, below: 'Run this command on the host. This page updates by itself.', trail })}
       <div class="card stack" id="join-line" data-kept>
-        <p class="copyable">
-          <code>${command}</code>
-          <button class="button" type="button" data-copy="${command}">
-            ${icon('copy')}Copy<span class="unseen"> the command for ${name}</span>
-          </button>
-        </p>
+        ${copyable(command, `the command for ${name}`)}
         ${notice(
           'information',
           'You see this command only once. It works once, within one hour.',

@@ -284,9 +284,9 @@ function shown(
           </form>
         `
       }
-      ${is === 'draft' && count !== '' && applyForm(found, state)}
       ${found.omissions.length > 0 && omissionTable(found)}
       ${objects.length > 0 && is !== 'undone' && objectTable(found)}
+      ${is === 'draft' && count !== '' && applyForm(found, state)}
     `,
   });
 }
@@ -323,6 +323,7 @@ function applyForm({ id, variables }: Import, state: FormState): Html {
     <div class="actions">
       <button class="button button-main">Import</button>
       ${linkButton('/import', 'Cancel')}
+      <span class="soft">You can undo it for one hour.</span>
     </div>
   </form>
 `;
@@ -332,7 +333,7 @@ function omissionTable({ omissions }: Import): Html {
   return html`
     <section>
       <h2>Left out or changed</h2>
-      ${table(omissions.map(({ why, of }) => ({ Reason: capital(why), Where: of.join(', ') })))}
+      ${table(omissions.map(({ why, of }) => ({ Where: of.join(', ') || '–', Reason: capital(why) })))}
     </section>
   `;
 }
@@ -340,7 +341,7 @@ function omissionTable({ omissions }: Import): Html {
 function objectTable({ objects }: Import): Html {
   return html`
     <section>
-      <h2>Objects</h2>
+      <h2>What is imported</h2>
       ${table(
         objects.map(({ kind, name }) => ({
           Name: html`<b>${name}</b>`,

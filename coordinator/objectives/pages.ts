@@ -72,7 +72,7 @@ export const objectivesPage = forMembers.get('/objectives', async (request) => {
         items.length === 0
           ? nothing('calendar', 'No objectives yet. Each warns you before a promise breaks.', add)
           : html`
-            ${stepTable(items.map(rowOf))}
+            ${stepTable(items.toSorted((a, b) => rankOf(a) - rankOf(b)).map(rowOf))}
             ${next_cursor !== null && moreLink(`/objectives${query({ cursor: next_cursor })}`, 'More')}
           `
       }
@@ -103,6 +103,13 @@ function isBurning({ burn }: Objective): boolean {
   return burn.some(({ burns }) => burns);
 }
 
+/** The worst come first. */
+function rankOf(objective: Objective): number {
+  if (isMissed(objective)) return 0;
+  if (isBurning(objective)) return 1;
+  return objective.percent === null ? 3 : 2;
+}
+
 function rowOf(objective: Objective) {
   const { id, name, of, percent } = objective;
   return {
@@ -113,7 +120,7 @@ function rowOf(objective: Objective) {
       of !== name && of,
     ),
     Measured: number(percentFigure(percent)),
-    Target: number(`${targetWords(objective)}, ${periodWords(objective)}`),
+    Target: `${targetWords(objective)}, ${periodWords(objective)}`,
     'Error budget': budgetBar(objective),
   };
 }
@@ -159,7 +166,7 @@ function budgetBar(objective: Objective): Html | string {
   const state = left < 0 ? 'down' : isBurning(objective) ? 'verifying' : 'up';
   return html`
     <span class="budget">
-      ${levelBar(Math.max(0, left) / Math.max(1, whole), state)}
+      ${levelBar(left < 0 ? 1 : left / Math.max(1, whole), state)}
       ${leftWords(left, words)}
     </span>
   `;

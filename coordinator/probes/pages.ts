@@ -152,7 +152,7 @@ export const probesPage = forMembers.get('/probes', async (request) => {
           ${invitations}
         `,
     });
-  const points = pointsOf(items);
+  const points = pointsOf(items.filter((each) => !each.private || each.state !== 'unseen'));
   const isWhole = items.every((each) => isWell(each) || each.state === 'unseen');
   return show({
     title: items.some((each) => each.state === 'lost') ? 'Probe offline' : 'Probes',
@@ -204,8 +204,8 @@ function columnWords(request: MembersRequest): Html {
       <dt><b>Probe</b></dt>
       <dd>
         Below its name: the network (autonomous system) that it is in, its version, and how
-        far its clock is off. A probe in another network confirms an outage, where there is
-        a choice. Times on pages are corrected by the clock.
+        far its clock is off, from a tenth of a second on. A probe in another network confirms
+        an outage, where there is a choice. Times on pages are corrected by the clock.
       </dd>
       ${
         request.with.identifiesProbes &&
@@ -281,7 +281,10 @@ function rowOf(checker: Checker, { times, may }: MembersRequest) {
         `${(state === 'doubted' ? doubt : quarantine_reason) ?? 'Quarantined'}. Its results count as unknown.`,
     ),
     Probe: stacked(html`<b>${name}</b>`, hostText(checker)),
-    Continent: stacked(continent, [region, locationText(checker)].filter(Boolean).join(' · ')),
+    Continent: stacked(
+      continent,
+      [region, !checker.private && locationWords[checker.location]].filter(Boolean).join(' · '),
+    ),
     'Your checks': checkedText(checker),
     ...(may(endProbe) && {
       More: acts(
@@ -298,12 +301,19 @@ function rowOf(checker: Checker, { times, may }: MembersRequest) {
   };
 }
 
+/** A clock that is off by less is as good as exact. */
+const leastClockMs = 100;
+
 /** What is known of its host: the network, its version, its clock. */
-function hostText({ origin_as, version, clock_offset_ms }: Checker): string {
+function hostText(checker: Checker): string {
+  const { origin_as, version, clock_offset_ms } = checker;
   const known = [
+    ...(checker.private ? [privateText(checker)] : []),
     ...(origin_as === null ? [] : [`AS${origin_as}`]),
     ...(version === null ? [] : [version]),
-    ...(clock_offset_ms === null ? [] : [`clock ${clockText(clock_offset_ms)}`]),
+    ...(Math.abs(clock_offset_ms ?? 0) < leastClockMs
+      ? []
+      : [`clock ${clockText(clock_offset_ms)}`]),
   ];
   return known.join(' · ');
 }
@@ -314,8 +324,7 @@ function markOf({ state }: Checker): Html {
 }
 
 /** A private probe checks for people who know where it is; its place may have its name. */
-function locationText({ name, place, private: isPrivate, location }: Checker): string {
-  if (!isPrivate) return locationWords[location] ?? location;
+function privateText({ name, place }: Checker): string {
   return place === null || place.name === name ? 'Private' : `Private, in ${place.name}`;
 }
 

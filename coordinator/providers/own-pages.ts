@@ -1,7 +1,7 @@
 import type { OutputOf } from '../../shared/api/operation.ts';
 import { emailForm, entryCard, entryPage, nextOf, proofFirst } from '../people/pages/parts.ts';
 import { confirm } from '../web/confirm.ts';
-import { copyable, heading, linkButton, notice } from '../web/elements.ts';
+import { copyable, heading, linkButton, notice, stateMark } from '../web/elements.ts';
 import { formOf } from '../web/form-data.ts';
 import {
   checkField,
@@ -99,8 +99,13 @@ function settings(
     main: html`
       ${heading({
         sentence: 'Sign-in provider',
-        below:
-          'Members sign in at your own provider of OpenID Connect. Their groups there give them their role here.',
+        below: provider?.proved_at
+          ? html`
+            ${stateMark('up', 'Connected')} <span class="softer">·</span>${' '}
+            Members with an address of ${provider.domain} sign in
+            at ${new URL(provider.issuer).host}.
+          `
+          : 'Members sign in at your OpenID Connect provider. Their groups there give them their role here.',
         trail,
         actions: html`
           ${provider?.proved_at && linkButton(`${path}/provisioning`, 'Provisioning (SCIM)')}
@@ -126,7 +131,7 @@ function settings(
           autocomplete: 'off',
           inputmode: 'url',
           placeholder: 'https://login.example.com',
-          help: 'As its /.well-known/openid-configuration says. It must be reachable from the internet.',
+          help: 'As given in /.well-known/openid-configuration. It must be reachable from the internet.',
         })}
         ${textField({ name: 'client_id', label: 'Client ID', state, required: true, autocomplete: 'off' })}
         ${textField({
@@ -136,7 +141,10 @@ function settings(
           state,
           required: provider === null,
           autocomplete: 'off',
-          help: provider === null ? undefined : 'Leave it empty to keep the present one.',
+          ...(provider !== null && {
+            placeholder: '••••••••',
+            help: 'Stored. Leave it empty to keep it.',
+          }),
         })}
         ${textField({
           name: 'domain',
@@ -173,10 +181,10 @@ function settings(
             help: 'Owners keep their other ways in, so that a provider that fails locks nobody out.',
           })
         }
+        </div>
         <div class="actions">
           <button class="button button-main">Save</button>
           ${linkButton('/organisation', 'Cancel')}
-        </div>
         </div>
       </form>
     `,

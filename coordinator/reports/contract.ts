@@ -10,7 +10,7 @@ export const showSharedReport = anonymousOperation({
   does: 'looks',
   summary: 'Show the report of a link',
   body: object('SharedReportIn', { secret: string() }),
-  response: UptimeReportOut,
+  response: object('SharedReportOut', { organisation: string(), report: UptimeReportOut }),
   refusals: ['link_invalid'],
 });
 

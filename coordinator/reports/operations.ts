@@ -94,9 +94,10 @@ export const showSharedReport = handle(contract.showSharedReport)({
     const gone = new Refusal('link_invalid', 'This link was revoked, or has ended.');
     const asked = api.getUptimeReport.parse({ query: isRecord(share?.report) ? share.report : {} });
     if (!isRecord(share?.report) || !asked.ok) throw gone;
-    const { organisation: id, time_zone } = share;
+    const { organisation: id, name, time_zone } = share;
     try {
-      return await reportOf({ sql, results, organisation: { id, time_zone }, now }, asked.value);
+      const of = { sql, results, organisation: { id, time_zone }, now };
+      return { organisation: name, report: await reportOf(of, asked.value) };
     } catch (error) {
       // What it is of was deleted.
       if (error instanceof Refusal && error.kind === 'not_found') throw gone;

@@ -226,7 +226,7 @@ async function sharing(
         `
       }
       <form class="fields" method="post" action="${safeUrl(`/reports/share${query(fixed)}#share`)}">
-        ${filterSelects({})('days', 'Link works', 'Until revoked', [
+        ${filterSelects({})('days', 'Link valid', 'Until revoked', [
           ['30', 'For 30 days'],
           ['365', 'For a year'],
         ])}
@@ -272,7 +272,7 @@ export const sharedReport = forAnyone.get(
   '/shared/reports/:secret',
   ({ askAsVisitor, path: { secret }, now }) =>
     orDeadLink(async () => {
-      const report = await askAsVisitor(showSharedReport, { secret });
+      const { organisation, report } = await askAsVisitor(showSharedReport, { secret });
       const times = timesIn(report.time_zone, now);
       return show({
         title: `${report.title}: report`,
@@ -280,7 +280,10 @@ export const sharedReport = forAnyone.get(
         headers: sharedHeaders,
         main: html`
           <div class="stack shared">
-            ${heading({ sentence: sentenceOf(report, times), below: belowOf(report, times) })}
+            ${heading({
+              sentence: sentenceOf(report, times),
+              below: `${organisation}. ${belowOf(report, times)}`,
+            })}
             ${figures(report)}
             ${sheet(report, times, false)}
             ${sharedFoot}
@@ -364,7 +367,7 @@ async function filterForm({ ask, now, caller }: MembersRequest, asked: Asked): P
   `;
 }
 
-function belowOf(report: Report, times: Times): Part {
+function belowOf(report: Report, times: Times): string {
   return `${spanWords(report, times)} ${countingWords(report)}`;
 }
 
@@ -384,15 +387,16 @@ function figures({ total, promised }: Report): Html {
 
 /** The monitors that were down, the longest first; the incidents; and every other monitor. */
 function sheet(report: Report, times: Times, isLinked = true): Html {
-  const { promised, monitors, incidents, left_out } = report;
+  const { monitors, incidents, left_out } = report;
   const link = (href: string, words: string): Part =>
-    isLinked ? html`<a class="row-link" href="${safeUrl(href)}">${words}</a>` : words;
-  const isTimed = monitors.some(({ response }) => response !== null);
+    isLinked
+      ? html`<a class="row-link" href="${safeUrl(href)}">${words}</a>`
+      : html`<b>${words}</b>`;
   const lines = (some: Report['monitors'], caption: string): Html =>
     table(
       some.map((line) => ({
         Monitor: link(`/monitors/${line.monitor}`, line.name),
-        ...cellsOf(line, promised, isTimed),
+        ...cellsOf(line, some, report.promised),
       })),
       caption,
     );
@@ -416,11 +420,8 @@ function sheet(report: Report, times: Times, isLinked = true): Html {
                 Monitor: link(`/incidents/${incident}`, name),
                 Cause: cause ?? 'Cause unknown',
                 Began: times.whole(started_at),
-                Ended:
-                  resolved_at === null
-                    ? html`<span class="usual">ongoing</span>`
-                    : times.whole(resolved_at),
-                Counted: number(lengthWords(down_seconds)),
+                Ended: resolved_at === null ? html`<span>Ongoing</span>` : times.whole(resolved_at),
+                Down: number(lengthWords(down_seconds)),
               })),
               'Incidents, newest first',
             )
@@ -452,16 +453,22 @@ function lengthOf(seconds: number) {
   return number(seconds === 0 ? '–' : lengthWords(seconds));
 }
 
-function cellsOf(line: Report['total'], promised: number | null, isTimed: boolean) {
+/** Columns that are empty in all rows are left out. */
+function cellsOf(line: Report['total'], all: readonly Report['total'][], promised: number | null) {
   const { counted_down_seconds, maintenance_seconds, unknown_seconds } = line;
+  const percent = percentOf(line);
   return {
-    Uptime: number(percentFigure(percentOf(line))),
+    Uptime: number(
+      percent === null && line.percent !== null ? 'not enough data' : percentFigure(percent),
+    ),
     ...(promised === null ? {} : { Promise: keptMark(line) }),
     Down: lengthOf(counted_down_seconds),
     Incidents: number(line.incidents),
-    Maintenance: lengthOf(maintenance_seconds),
-    Unknown: lengthOf(unknown_seconds),
-    ...(isTimed && {
+    ...(all.some((each) => each.maintenance_seconds > 0) && {
+      Maintenance: lengthOf(maintenance_seconds),
+    }),
+    ...(all.some((each) => each.unknown_seconds > 0) && { Unknown: lengthOf(unknown_seconds) }),
+    ...(all.some(({ response }) => response !== null) && {
       'p50 / p95 / p99': number(
         line.response === null
           ? '–'

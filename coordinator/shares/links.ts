@@ -85,6 +85,7 @@ export function reportShares(
 
 type OpenedShare = {
   readonly organisation: string;
+  readonly name: string;
   readonly time_zone: string;
   readonly incident: string | null;
   readonly report: unknown;
@@ -100,7 +101,7 @@ export async function openShare(
 ): Promise<OpenedShare | undefined> {
   if (!shape.test(secret)) return undefined;
   const [row] = await sql<OpenedShare[]>`
-    select s.organisation_id as organisation, o.time_zone, s.incident_id as incident, s.report
+    select s.organisation_id as organisation, o.name, o.time_zone, s.incident_id as incident, s.report
     from shares s join organisations o on o.id = s.organisation_id and o.ends_at is null
     where s.fingerprint = ${fingerprintOf(secret)}
       and (s.expires_at is null or s.expires_at > ${isoText(now)})`;

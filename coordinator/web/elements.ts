@@ -318,7 +318,7 @@ export function copyable(text: string, what: string): Html {
     <p class="copyable">
       <code>${text}</code>
       <button class="button" type="button" data-copy="${text}">
-        ${icon('copy')}Copy<span class="unseen"> ${what}</span>
+        ${icon('copy')}<span data-copied>Copy</span><span class="unseen"> ${what}</span>
       </button>
     </p>
   `;

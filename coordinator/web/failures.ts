@@ -2,7 +2,7 @@ import { InvalidInput, statusOf } from '../../shared/api/operation.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { Refusal } from '../../shared/base/errors.ts';
 import { heading, linkButton } from './elements.ts';
-import { html, type Part } from './html.ts';
+import { html, icon, type Part } from './html.ts';
 import { type ShownPage, show } from './page.ts';
 
 export const notFoundAnswer: ShownPage = saying(
@@ -11,9 +11,9 @@ export const notFoundAnswer: ShownPage = saying(
   'Page not found',
   'Nothing is at this address. It may have been deleted, or belong to another of your organisations.',
   html`
-    <form class="row tight search-form" action="/search" role="search">
+    <form class="search search-form" action="/search" role="search">
+      ${icon('search')}
       <input type="search" name="q" aria-label="Search" placeholder="Search" autocomplete="off">
-      <button class="button">Search</button>
     </form>
   `,
 );

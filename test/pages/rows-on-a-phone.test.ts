@@ -65,6 +65,15 @@ describeInBrowser('a list on a phone', (browser) => {
     await tab.close();
   });
 
+  test('says whether an incident lasts, and what a probe checks', async () => {
+    const tab = await openAs(browser(), web, '/reports?period=2026', 'owner', { width: phone });
+    expect(await tab.page.getByText('Ongoing').filter({ visible: true }).count()).toBe(3);
+    await tab.page.goto(`${web.url}/probes`);
+    const checks = tab.page.locator('[data-label="Your checks"]').filter({ visible: true });
+    expect(await checks.count()).toBeGreaterThan(0);
+    await tab.close();
+  });
+
   test('shows all that was changed in the audit log, within its row', async () => {
     const tab = await openAs(browser(), web, '/audit', 'owner', { width: phone });
     const beyond = await tab.page

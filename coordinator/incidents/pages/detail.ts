@@ -27,7 +27,7 @@ import {
 import { listIncidentPages } from '../../status-pages/contract.ts';
 import { type IncidentPage, incidentPages } from '../../status-pages/pages/posts.ts';
 import { sampleLanes, strip } from '../../web/charts.ts';
-import { daysText, percentFigure } from '../../web/elements.ts';
+import { copyable, daysText, percentFigure } from '../../web/elements.ts';
 import { formOf, inputOf, noForm } from '../../web/form-data.ts';
 import { attempt, type FormState, formSummary, freshForm, textArea } from '../../web/forms.ts';
 import { type Html, html, icon, type Part } from '../../web/html.ts';
@@ -260,10 +260,7 @@ function shareOf({ incident, link, request }: Open): Html | null {
         Anyone with this link sees the verdict, times, causes and continents until you revoke it.
         Copy it now: it is shown only once.
       </p>
-      <div class="copyable">
-        <code>${link}</code>
-        <button type="button" class="button" data-copy="${link}">${icon('copy')}Copy</button>
-      </div>
+      ${copyable(link, 'the link')}
       <div class="actions">${end}</div>
     `;
   if (incident.share === null)

@@ -2,7 +2,7 @@ import type { getMonitor } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import type { getMonitorPings } from '../../../shared/api/results.ts';
 import { durationText } from '../../../shared/base/time.ts';
-import { figure, linkButton, stateMark, tabs } from '../../web/elements.ts';
+import { copyable, figure, linkButton, stateMark, tabs } from '../../web/elements.ts';
 import { type Html, html, icon } from '../../web/html.ts';
 import { menuButton, menuTitle } from '../../web/menu.ts';
 import { forMembers, type MembersRequest, seeOther } from '../../web/page.ts';
@@ -44,14 +44,7 @@ export function addressPart(monitor: Monitor, address: string | undefined): Html
               ${linkButton(shownAddress(monitor.id), 'Show address', { symbol: 'see' })}
             </p>
           `
-          : html`
-            <div class="copyable">
-              <code>${address}</code>
-              <button type="button" class="button" data-copy="${address}">
-                ${icon('copy')}Copy
-              </button>
-            </div>
-          `
+          : copyable(address, 'the address')
       }
       ${pingSnippets(monitor, address)}
     </section>
@@ -131,7 +124,7 @@ function pingSnippets(monitor: Monitor, address: string | undefined): Html {
         body: html`
           <div class="copyable">
             <pre>${text}</pre>
-            <button type="button" class="button" data-copy="${text}">${icon('copy')}Copy</button>
+            <button type="button" class="button" data-copy="${text}">${icon('copy')}<span data-copied>Copy</span></button>
           </div>
         `,
       })),

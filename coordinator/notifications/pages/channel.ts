@@ -11,7 +11,7 @@ import { capital } from '../../../shared/base/text.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import { getChannelChoices } from '../../search/contract.ts';
 import { confirm } from '../../web/confirm.ts';
-import { figure, heading, linkButton, notice } from '../../web/elements.ts';
+import { copyable, figure, heading, linkButton, notice } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import {
   type FormState,
@@ -415,12 +415,7 @@ function secretPage(id: string, name: string, secret: string): PageAnswer {
         trail: [{ href: '/alerts', name: 'Alerts' }],
       })}
       <div class="card stack">
-        <p class="copyable">
-          <code>${secret}</code>
-          <button class="button" type="button" data-copy="${secret}">
-            ${icon('copy')}Copy
-          </button>
-        </p>
+        ${copyable(secret, 'the secret')}
         ${notice(
           'information',
           'The secret is shown only once',

@@ -1,7 +1,7 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { leaveOrganisation } from '../../organisations/contract.ts';
 import { confirm } from '../../web/confirm.ts';
-import { heading, linkButton, zoneChoices } from '../../web/elements.ts';
+import { heading, linkButton, stateMark, zoneChoices } from '../../web/elements.ts';
 import { formOf, inputOf } from '../../web/form-data.ts';
 import { type FormState, formSummary, selectField, textField } from '../../web/forms.ts';
 import { type Html, html, icon, joined, type Part } from '../../web/html.ts';
@@ -247,7 +247,7 @@ export const profilePage = forPersons.get('/profile', async ({ askOwn, times }) 
   const proven = email_verified
     ? 'Confirmed'
     : mail
-      ? 'Not confirmed yet'
+      ? stateMark('verifying', 'Not confirmed yet')
       : 'Not confirmed: this installation sends no e-mail';
   const waiting =
     wanted_email !== null &&

@@ -282,7 +282,7 @@ function setUpForm(
               <p class="copyable">
                 <code id="totp-secret">${inFours(secret)}</code>
                 <button class="button" type="button" data-copy="${secret}">
-                  ${icon('copy')}Copy
+                  ${icon('copy')}<span data-copied>Copy</span>
                 </button>
               </p>
             </div>
@@ -349,7 +349,7 @@ function codesPage(sentence: Part, codes: readonly string[]): PageAnswer {
         <pre class="sunk codes" id="recovery-codes">${codes.join('\n')}</pre>
         <p class="actions">
           <button class="button" type="button" data-copy="#recovery-codes">
-            ${icon('copy')}Copy
+            ${icon('copy')}<span data-copied>Copy</span>
           </button>
           ${linkButton('/profile', 'Done', { main: true })}
         </p>

@@ -67,14 +67,14 @@ function settings(
       }
       <form class="card form" method="post">
         <h2>At the provider</h2>
-        ${shownField('Address of SCIM 2.0', copyable(scim_address, 'the address'))}
+        ${shownField('SCIM 2.0 address', copyable(scim_address, 'the address'))}
         ${shownField(
           'Bearer token',
           html`
             <div class="row">
               <button class="button">${scim ? 'Replace token' : 'Create token'}</button>
               <span class="soft">
-                ${scim ? html`Created ${times.ago(scim.since)}. A new one replaces it.` : 'You see it once.'}
+                ${scim ? html`Created ${times.ago(scim.since)}. Replacing it stops the old one at once.` : 'You see it once.'}
               </span>
             </div>
           `,

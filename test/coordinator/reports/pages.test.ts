@@ -26,6 +26,7 @@ test('a link to a report is shown once, opens without an account, and shows noth
   const open = await web.get(path);
   expect(open.status).toBe(200);
   expect(open.text).toContain('Shop');
+  expect(open.text).toContain(`${web.house.name}. `);
   expect(open.text).not.toMatch(/secret-path|href="\/monitors/);
   expect([
     open.headers.get('x-robots-tag'),

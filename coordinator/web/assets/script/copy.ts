@@ -13,7 +13,8 @@ export const copyOnClick = (): void => {
       ? (document.getElementById(source.slice(1))?.textContent ?? '')
       : source;
     await navigator.clipboard.writeText(text.trim());
-    const words = button.querySelector('[data-copied]') ?? button;
+    const words = button.querySelector('[data-copied]');
+    if (!words) return;
     const before = words.textContent;
     words.textContent = 'Copied';
     setTimeout(() => {
