@@ -40,25 +40,27 @@ type Listed = OutputOf<typeof listGroupStatuses>;
 type GroupStatus = Omit<Listed['items'][number], 'created_at'>;
 
 const counted: readonly (readonly [
-  key: 'down' | 'verifying' | 'up' | 'maintenance' | 'pending' | 'paused' | 'warned',
+  key: 'down' | 'verifying' | 'up' | 'maintenance' | 'pending' | 'paused',
   words: string,
   state?: string,
 ])[] = [
   ['down', 'down', 'state-down'],
-  ['verifying', 'being verified', 'state-verifying'],
+  ['verifying', 'verifying', 'state-verifying'],
   ['up', 'up'],
   ['maintenance', 'in maintenance'],
   ['pending', 'pending'],
   ['paused', 'paused'],
-  ['warned', 'with warnings', 'state-verifying'],
 ];
 
-/** `2 down, 19 up`, what needs a look in its colour. */
+/** `2 down, 19 up (3 with warnings)`, what needs a look in its colour. */
 function countsOf(group: GroupStatus): Part {
   const parts = counted.flatMap(([key, words, state]) =>
     group[key] === 0 ? [] : [html`<span class="${state}">${group[key]} ${words}</span>`],
   );
-  return parts.length === 0 ? 'No monitors yet' : joined(parts, ', ');
+  if (parts.length === 0) return 'No monitors yet';
+  const warned =
+    group.warned > 0 && html` <span class="state-verifying">(${group.warned} with warnings)</span>`;
+  return html`${joined(parts, ', ')}${warned}`;
 }
 
 const below = 'A group shows its worst status.';
@@ -381,7 +383,7 @@ function nameForm(
       ${heading({ sentence, below: words, trail: way })}
       ${formSummary(state)}
       <form class="form" method="post">
-        ${textField({ name: 'name', label: 'Name', state, autocomplete: 'off', required: true, placeholder: 'Shop' })}
+        ${textField({ name: 'name', label: 'Name', state, autocomplete: 'off', autofocus: true, required: true, placeholder: 'Shop' })}
         ${textArea({ name: 'description', label: 'Description', state, rows: 2, required: false })}
         <div class="actions">
           <button class="button button-main">${act}</button>

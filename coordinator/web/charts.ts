@@ -88,6 +88,8 @@ export type LaneSample = {
 const laneWidth = 1_000;
 const laneHeight = 28;
 
+const laneWords = { fail: 'fails', ok: 'passes', unknown: 'inconclusive' } as const;
+
 /**
  * What every continent observed over time, one lane each: failures are tall, passes short, and
  * results that a probe cannot vouch for shorter. A line goes through all lanes where it was
@@ -107,7 +109,9 @@ export function sampleLanes(
     .toSorted(byContinent);
   const x = (at: number): number => Math.round(((at - from) / long) * laneWidth);
   const isShown = from <= detected && detected <= to;
-  const outcomes = ['fail', 'ok', 'unknown'] as const;
+  const outcomes = (['fail', 'ok', 'unknown'] as const).filter((outcome) =>
+    samples.some((sample) => sample.outcome === outcome),
+  );
   return html`
     <div class="lanes">
       ${lanes.map(
@@ -145,9 +149,8 @@ export function sampleLanes(
         </span>
       </div>
       <p class="legend">
-        <span class="key key-fail"></span>fails <span class="key key-ok"></span>passes <span class="key key-unknown"></span>inconclusive${
-          isShown && html` <span class="key key-line"></span>detected`
-        }
+        ${outcomes.map((outcome) => html`<span class="key key-${outcome}"></span>${laneWords[outcome]} `)}
+        ${isShown && html`<span class="key key-line"></span>detected`}
       </p>
     </div>
   `;

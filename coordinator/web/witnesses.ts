@@ -33,7 +33,6 @@ function listOf(
   some: readonly Witness[],
   all: readonly Witness[],
   look: Partial<WitnessLook>,
-  isPlaced = false,
 ): Part {
   const { words, placeOf, symbolOf } = { ...members, ...look };
   const first = all.find(({ outcome }) => outcome === 'fail');
@@ -45,7 +44,7 @@ function listOf(
           const { place, outcome, after_ms } = each;
           const agrees = outcome === 'fail' && each !== first && after_ms !== null;
           return html`
-            <li class="saw-${outcome}${isPlaced && ` at-${place.toLowerCase().replace(' ', '-')}`}">
+            <li class="saw-${outcome}${place in positions && ` at-${place.toLowerCase().replace(' ', '-')}`}">
               ${symbolOf(symbols[outcome])}<b>${placeOf(place)}</b>${' '}
               <span>${agrees ? 'agrees' : words[outcome]}</span>${' '}
               ${after_ms !== null && html`<span>${after_ms === 0 && each === first ? 'first' : `+${laterText(after_ms)}`}</span>`}
@@ -98,7 +97,7 @@ export function witnessMap(all: readonly Witness[], look: Partial<WitnessLook> =
         <use href="${safeUrl(`${world}#land`)}"></use>
         <path class="arcs" d="${arcs.join('')}"></path>
       </svg>
-      ${listOf(placed, all, look, true)}
+      ${listOf(placed, all, look)}
     </div>
     ${listOf(
       all.filter((each) => !placed.includes(each)),

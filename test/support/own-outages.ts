@@ -97,7 +97,7 @@ export const seedOwnOutages = async (
           ),
     ),
     ping('success', failedBefore - 40 * minute, 0, 'exported 16,474 rows'),
-    ping('start', 62 * minute, null, ''),
+    ping('start', 60 * minute + 83_000, null, ''),
     ping('fail', 60 * minute, 2, 'export: connection to server at "db.internal" refused'),
   ])}`;
 

@@ -113,7 +113,7 @@ function mainOf(open: Open): Html {
         html`
           <section>
             <div class="section-head"><h2>Last runs</h2></div>
-            ${pingList(open.pings.slice(0, shownPings), times)}
+            ${pingList(runsOf(open.pings).slice(0, shownPings), times)}
           </section>
         `
       }
@@ -183,6 +183,11 @@ function lastPing({ incident, pings, request }: Open): Part | undefined {
   return last && html`Last successful ping ${request.times.moment(last.at)}.`;
 }
 
+/** One that began is a line of its own only while it has not ended. */
+function runsOf(pings: NonNullable<Read['pings']>): NonNullable<Read['pings']> {
+  return pings.filter(({ kind }, nth) => kind !== 'start' || nth === 0);
+}
+
 /** How the last runs ended, the newest at the right. */
 function lastRuns({ pings, request: { times } }: Open): Part {
   const runs = (pings ?? [])
@@ -198,7 +203,7 @@ function lastRuns({ pings, request: { times } }: Open): Part {
       runs.map(({ kind }) => (kind === 'fail' ? 'down' : 'up')),
       words,
     )}
-    <p class="lane-times"><span>${times.moment(first.at)}</span><span>${times.moment(last.at)}</span></p>
+    <p class="lane-times"><span>${times.whole(first.at)}</span><span>${times.whole(last.at)}</span></p>
     <figcaption>${words}</figcaption>
   `;
 }

@@ -246,7 +246,10 @@ export function checksByContinent(
     if (!of.has(from)) of.set(from, { ...check, continent });
   }
   return [...of.values()].toSorted(
-    (a, b) => partOrder.indexOf(a.part) - partOrder.indexOf(b.part) || byContinent(a, b),
+    (a, b) =>
+      partOrder.indexOf(a.part) - partOrder.indexOf(b.part) ||
+      Number(a.place !== null) - Number(b.place !== null) ||
+      byContinent(a, b),
   );
 }
 

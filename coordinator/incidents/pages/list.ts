@@ -297,7 +297,7 @@ function rowOf(
     Cause: cause ?? '–',
     Started: times.moment(started_at),
     Duration: number(durationText(long)),
-    'Detected from': from === '' ? '–' : from,
+    'First seen from': from === '' ? '–' : from,
     ...(acknowledges
       ? { Acknowledge: acts(isToAcknowledge(incident) && acknowledgeForm(incident)) }
       : {}),
@@ -308,10 +308,11 @@ function isToAcknowledge({ open, confirmed_at, acknowledged_at }: Listed): boole
   return open && confirmed_at !== null && acknowledged_at === null;
 }
 
-function acknowledgeForm({ id, monitor_name }: Listed): Html {
+/** Beside others: on a phone its word is cut short. */
+export function acknowledgeForm({ id, monitor_name }: Pick<Listed, 'id' | 'monitor_name'>): Html {
   return html`
     <form method="post" action="/incidents/${id}/acknowledge">
-      <button class="button" aria-label="Acknowledge ${monitor_name}" data-acknowledge>${icon('check')}<span>Acknowledge</span></button>
+      <button class="button" aria-label="Acknowledge ${monitor_name}" data-acknowledge>${icon('check')}<span>Ack<span>nowledge</span></span></button>
     </form>
   `;
 }

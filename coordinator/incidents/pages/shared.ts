@@ -46,7 +46,10 @@ export const sharedIncident = forAnyone.get(
       main: html`
         <div class="stack shared">
           ${outage(
-            { ...seen, open: ended === null, confirmed: confirmed_at !== null, witnesses },
+            {
+              ...{ ...seen, open: ended === null, confirmed: confirmed_at !== null },
+              ...{ witnesses, addresses: 0 },
+            },
             {
               title: html`
                 <h1>

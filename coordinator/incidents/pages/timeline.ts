@@ -41,7 +41,7 @@ export function incidentStory(incident: Incident, outcomes: readonly string[], t
               ${
                 isOfJob(incident)
                   ? 'Waiting for the next successful ping'
-                  : 'Re-checking every few seconds from all continents'
+                  : 'Re-checking from each location in turn'
               }
             </span>
           </li>
@@ -155,9 +155,8 @@ function alertWords(
 }
 
 function confirmedStep(incident: Incident): Step[] {
-  const { confirmed_at, confirmed_from, started_at, seen_from, checks } = incident;
+  const { confirmed_at, confirmed_from, seen_from, checks } = incident;
   if (confirmed_at === null || isOfJob(incident)) return [];
-  const later = Date.parse(confirmed_at) - Date.parse(started_at);
   // Rule 10: why one private place may confirm another.
   const place = checks.find(({ part }) => part === 'confirmed')?.place ?? null;
   const where =
@@ -165,7 +164,7 @@ function confirmedStep(incident: Incident): Step[] {
   const who =
     confirmed_from === null
       ? 'Confirmed'
-      : html`Confirmed by <b>${confirmed_from.name}</b>, ${where ?? ''},`;
+      : html`Confirmed by <b>${confirmed_from.name}</b>, ${where ?? ''}`;
   const origin = confirmed_from?.origin_as ?? null;
   const isShared = origin !== null && origin === seen_from?.origin_as;
   return [
@@ -173,9 +172,7 @@ function confirmedStep(incident: Incident): Step[] {
       at: Date.parse(confirmed_at),
       symbol: 'down',
       tone: 'down',
-      words: html`${who}${later > 0 && html` after ${durationText(later)}`}${
-        isShared && html`. Both probes are in one network, AS${origin}`
-      }`,
+      words: html`${who}${isShared && html`. Both probes are in one network, AS${origin}`}`,
     },
   ];
 }

@@ -18,6 +18,8 @@ type Judged = {
   readonly confirmed: boolean;
   /** Of the check that failed first. */
   readonly phases: PhaseTimes | null;
+  /** How many its checks connected to; 0 where that is not known. */
+  readonly addresses: number;
   /** The first of them that failed, what confirmed it, and all others. */
   readonly witnesses: readonly Witness[];
 };
@@ -27,8 +29,13 @@ export function outageOf(incident: OutputOf<typeof getIncidentEvidence>): Judged
     ...incident,
     confirmed: incident.confirmed_at !== null,
     phases: incident.checks.find(({ part }) => part === 'seen')?.phases ?? null,
+    addresses: addressesOf(incident.checks),
     witnesses: witnessesOf(incident.checks, incident.started_at),
   };
+}
+
+export function addressesOf(checks: OutputOf<typeof getIncidentEvidence>['checks']): number {
+  return new Set(checks.flatMap(({ evidence }) => evidence?.address ?? [])).size;
 }
 
 /** A job has no target to check: only its pings tell its state. */
@@ -54,10 +61,7 @@ export function outage(
   const { cause, open, confirmed } = judged;
   const witnesses = isOfJob(judged) ? [] : judged.witnesses;
   const state = open ? (confirmed ? 'down' : 'verifying') : 'unknown';
-  // The witnesses say from where.
-  const layer = isOfJob(judged)
-    ? undefined
-    : verdictSentence({ ...judged, scope: null }, judged.phases);
+  const layer = isOfJob(judged) ? undefined : hintOf(judged);
   const reason = cause ?? layer ?? 'Cause unknown';
   const symbol = icon(open ? state : 'check');
   return html`
@@ -81,6 +85,20 @@ export function outage(
       ${more && html`<div class="outage-more">${more}</div>`}
     </section>
   `;
+}
+
+/**
+ * Where to look; the title and the witnesses say from where it is down. DNS is fine where it gave
+ * every place the same address.
+ */
+function hintOf(judged: Judged): string | undefined {
+  const { sides, phases, addresses, open, confirmed } = judged;
+  if (open && confirmed && sides?.verdict === 'way_in')
+    return addresses === 1 ? 'Check edge or firewall.' : 'Check edge, firewall or DNS.';
+  return verdictSentence(
+    { ...judged, scope: null },
+    addresses > 1 ? { ...phases, dns: null } : phases,
+  );
 }
 
 /** A long one scrolls, so that the buttons below it stay in sight. */

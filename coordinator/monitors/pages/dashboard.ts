@@ -3,13 +3,13 @@ import { createMonitor } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { capital, countInWords, restOf, sentenceOf } from '../../../shared/base/text.ts';
 import { isKind } from '../../../shared/checks/kinds.ts';
+import { acknowledgeForm } from '../../incidents/pages/list.ts';
 import { firstSteps } from '../../organisations/pages/parts.ts';
 import {
   chips,
   continentOrder,
   countText,
   heading,
-  linkButton,
   stateMark,
   stateOf,
   stateWords,
@@ -18,7 +18,7 @@ import { filterEnds, filterMenu } from '../../web/filter.ts';
 import { formOf } from '../../web/form-data.ts';
 import { attempt, freshForm, hiddenField, textField } from '../../web/forms.ts';
 import { type Html, html, icon, joined, type Part, query, safeUrl } from '../../web/html.ts';
-import { menuLink, menuTitle } from '../../web/menu.ts';
+import { menuLink, menuTitle, moreActions } from '../../web/menu.ts';
 import {
   forMembers,
   type MembersRequest,
@@ -90,14 +90,14 @@ export const dashboard: Page = {
           ${statusChips(shown, view)}
           ${search(view)}
           ${offeredFilters(offered.items, view)}
+          ${moreActions(html`
+            ${menuLink('/certificates', 'Certificates and domains', { symbol: 'lock' })}
+            ${menuLink('/monitors/trash', 'Trash', { symbol: 'delete' })}
+          `)}
           ${activeFilters(offered.items, view)}
         </div>
         ${shown.items.length === 0 ? nothingFound : monitorTable(request, shown, view)}
         ${observingProbes(shown)}
-        <p class="actions">
-          ${linkButton('/certificates', 'Certificates and domains')}
-          ${linkButton('/monitors/trash', 'Trash')}
-        </p>
       `,
     });
   },
@@ -302,11 +302,7 @@ function failingRow(
         status === 'down' &&
         owner === null &&
         may(acknowledgeIncident) &&
-        html`
-          <form method="post" action="/incidents/${incident}/acknowledge">
-            <button class="button" aria-label="Acknowledge ${name}" data-acknowledge>${icon('check')}<span>Acknowledge</span></button>
-          </form>
-        `
+        acknowledgeForm({ id: incident, monitor_name: name })
       }
     </li>
   `;
@@ -388,6 +384,8 @@ function offeredFilters(offered: Filters, view: View): Html {
           ${menuTitle(title)}
           ${all
             .filter((each, nth) => nth < mostOffered || entryOf(each).current)
+            // Groups as in the list, all others by how many they are of.
+            .toSorted((a, b) => (facet === 'group' ? a.name.localeCompare(b.name) : 0))
             .map((each) => {
               const { words, narrowed, current } = entryOf(each);
               return menuLink(addressOf(view, narrowed), words, { count: each.monitors, current });

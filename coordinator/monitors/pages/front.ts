@@ -1,6 +1,6 @@
 import { incidentSentence } from '../../../shared/base/text.ts';
 import { evidenceMatrix, type SeenCheck, witnessesOf } from '../../incidents/pages/evidence.ts';
-import { outage } from '../../incidents/pages/verdict.ts';
+import { addressesOf, outage } from '../../incidents/pages/verdict.ts';
 import { copyable, linkButton } from '../../web/elements.ts';
 import { type Html, html, icon } from '../../web/html.ts';
 import { forAnyone, show } from '../../web/page.ts';
@@ -61,13 +61,13 @@ export function front() {
           <div class="stack">
             <h2>Run it on your own machine</h2>
             <p class="soft">
-              The whole service, with its database: from a checkout, from the package of a release,
+              The whole service, with its database: from a clone of the repository, from the package of a release,
               or as one container.
             </p>
           </div>
           <div class="stack">
             ${copyable('npm install && npm start', 'the command')}
-            <p class="actions">${linkButton('/docs/first-monitor', 'Your first monitor')}</p>
+            <p class="links">Read: <a href="/docs/first-monitor">your first monitor</a></p>
           </div>
         </section>
       </div>
@@ -120,6 +120,7 @@ function exampleIncident(): Html {
           open: true,
           confirmed: true,
           phases: exampleChecks[0]?.phases ?? null,
+          addresses: addressesOf(exampleChecks),
           witnesses: witnessesOf(exampleChecks, new Date(began).toISOString()),
         },
         {

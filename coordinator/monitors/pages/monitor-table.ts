@@ -44,12 +44,13 @@ export function monitorTable(request: MembersRequest, dashboard: Dashboard, view
     address: (page) => addressOf(view, { page }),
   });
   if (!mayChange) return html`${table}${pages}`;
+  const hasMuted = dashboard.items.some((row) => row.muted !== null);
   return html`
     <form method="post" action="/monitors/change" class="monitors-form">
-      ${table}${pages}${bulk(dashboard.group_choices, request.address)}
+      ${table}${pages}${bulk(dashboard.group_choices, request.address, hasMuted)}
     </form>
     ${
-      dashboard.items.some((row) => row.muted !== null) &&
+      hasMuted &&
       html`
         <form id="unmute" method="post" action="/monitors/change">
           ${hiddenField('change', 'unmute')}${hiddenField('back', request.address)}
@@ -201,14 +202,8 @@ function groupFold(
     <details class="group"${isOpen && html` open`}>
       <summary>
         ${name}
-        ${
-          failing > 0
-            ? stateMark(stateOf(status), failingWords(failing, rows))
-            : html`
-              ${status !== 'up' && stateMark(stateOf(status))}
-              <span class="softer">${monitors}</span>
-            `
-        }
+        <span class="softer">${monitors}</span>
+        ${status !== 'up' && stateMark(stateOf(status), failing > 0 ? failingWords(failing, rows) : undefined)}
       </summary>
     </details>
   `;
@@ -282,7 +277,7 @@ function warned(row: Row): Part {
   return (
     !isFailing(row) &&
     first !== undefined &&
-    stateMark('verifying', more.length === 0 ? first : `${first} and ${more.length} more`)
+    stateMark('verifying', more.length === 0 ? first : `${first} +${more.length}`)
   );
 }
 
@@ -400,14 +395,14 @@ export function muteForm(monitor: string, more: Part = null): Html {
 }
 
 /** Over the head of the table while something is selected. What needs a choice has it behind a colon. */
-function bulk(groups: readonly GroupChoice[], back: string): Html {
+function bulk(groups: readonly GroupChoice[], back: string, hasMuted: boolean): Html {
   return html`
     <div class="row tight bulk">
       ${enterButton('none')}${hiddenField('back', back)}
       <span class="bulk-words">selected</span>
       ${act('pause', 'Pause')}
       ${act('resume', 'Resume')}
-      ${act('maintenance', 'Maintenance')}
+      ${act('maintenance', 'Maintenance…')}
       ${menu({
         id: 'bulk-mute',
         words: 'Mute…',
@@ -416,8 +411,7 @@ function bulk(groups: readonly GroupChoice[], back: string): Html {
           ${Object.entries(muteChoices).map(([value, words]) =>
             menuButton(capital(words), ['change', `mute:${value}`]),
           )}
-          <hr>
-          ${menuButton('Unmute', ['change', 'unmute'])}
+          ${hasMuted && html`<hr>${menuButton('Unmute', ['change', 'unmute'])}`}
         `,
       })}
       ${

@@ -1,7 +1,7 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import { linkButton, notice, stateMark } from '../../web/elements.ts';
-import { type Html, html, joined } from '../../web/html.ts';
+import { type Html, html, joined, type Part } from '../../web/html.ts';
 import type { Times } from '../../web/times.ts';
 import type { explainNotifications } from '../contract.ts';
 import { alertLines } from './parts.ts';
@@ -41,7 +41,7 @@ export function notificationReason(explained: Explained, times: Times): Html {
             <p class="actions">${linkButton('/alerts', 'Add a channel')}</p>
           `
           : html`
-            <p class="soft">${sentenceOf(channels)}</p>
+            ${sentenceOf(channels)}
             <div class="lines">${channels.map((each) => channelStory(each, times))}</div>
           `
       }
@@ -67,19 +67,18 @@ function lastResort({ last_resort }: Explained, times: Times): Html | null {
   );
 }
 
-function sentenceOf(channels: readonly NotifiedChannel[]): string {
-  const told = channels.filter(({ outcome }) => outcome === 'notified');
+/** What their lines do not say. */
+function sentenceOf(channels: readonly NotifiedChannel[]): Part {
   const waiting = channels.filter(({ outcome }) => outcome === 'waiting').length;
-  const [only] = told;
-  const first =
-    only === undefined
-      ? 'Nobody was notified.'
-      : told.length === 1
-        ? `${only.name} was notified.`
-        : `${told.length} channels were notified.`;
-  return waiting === 0
-    ? first
-    : `${first} ${waiting === 1 ? 'One more is' : `${waiting} more are`} notified later if the outage is still open.`;
+  const words = [
+    ...(channels.some(({ outcome }) => outcome === 'notified') ? [] : ['Nobody was notified.']),
+    ...(waiting === 0
+      ? []
+      : [
+          `${waiting === 1 ? 'One more is' : `${waiting} more are`} notified later if the outage is still open.`,
+        ]),
+  ];
+  return words.length > 0 && html`<p class="soft">${words.join(' ')}</p>`;
 }
 
 function channelStory(channel: NotifiedChannel, times: Times): Html {

@@ -353,7 +353,7 @@ async function signInWith({ askAsVisitor }: PublicRequest, state: FormState): Pr
               ${linkButton(
                 `/sign-in/provider${query({ next: to })}`,
                 'Sign in with your organisation',
-                { symbol: 'organisation' },
+                { symbol: 'members' },
               )}
             </p>
           `

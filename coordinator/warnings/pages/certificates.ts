@@ -93,7 +93,7 @@ function rowOf({ part, ends_at, monitors, by }: Ending, { times, now }: MembersR
     part,
     Monitors: monitors.map(
       ({ monitor, name }, nth) =>
-        html`${nth > 0 && ', '}<a class="${monitors.length === 1 ? 'row-link' : ''}" href="/monitors/${monitor}">${name}</a>`,
+        html`${nth > 0 && ', '}<a href="/monitors/${monitor}">${name}</a>`,
     ),
     'Expires in': stateMark(days < 0 ? 'down' : days < soonDays ? 'verifying' : 'up', left),
     Expires: times.day(ends_at),

@@ -78,7 +78,7 @@ describe('detail', () => {
       expect(text).toMatch(/<h1>Checkout is down from 2 of 3 continents<\/h1>/);
       expect(text).toContain('<p class="outage-cause">Status 503, expected 2xx</p>');
       expect(text).toContain('Seen from Europe, confirmed from North America 263 ms later.');
-      expect(text).toContain('DNS, network and TLS are fine; the server returns an error.');
+      expect(text).toContain('Network and TLS are fine; the server returns an error.');
     });
 
     test('shows in one banner the address, since when in the zone of its name, each place, the runbook, and what to press', async () => {
@@ -130,6 +130,8 @@ describe('detail', () => {
         /<ol class="story">.*?<\/ol>/s.exec(await web.text(`/incidents/${id}`, 'viewer'))?.[0];
       expect(await storyOf()).toContain('Nobody was notified. <a href="#why">Why?</a>');
       expect(await storyOf()).not.toContain('Alert sent');
+      // It has been open for longer than checks follow each other every few seconds (rule 13).
+      expect(await storyOf()).toContain('Re-checking from each location in turn');
       await web.sql`update incidents set resolved_at = now() where id = ${id}`;
       await alert('up', '1 minute');
       expect(await storyOf()).not.toContain('Recovery alert');
@@ -187,7 +189,7 @@ describe('detail', () => {
         where incident_id = ${id} and part = 'confirmed'`;
       const text = await web.text(`/incidents/${id}`, 'viewer');
       expect(text.replaceAll(/\s+/g, ' ')).toContain(
-        'Confirmed by <b>Virginia</b>, Office Paris, another host and public address,',
+        'Confirmed by <b>Virginia</b>, Office Paris, another host and public address',
       );
     });
 
@@ -380,7 +382,6 @@ describe('notifications of an incident', () => {
   describe('the page of an incident', () => {
     test('rule 40: says for every channel why it was notified or not, with its latency, to viewers too', async () => {
       const text = await web.text(incident(), 'viewer');
-      expect(text).toContain('<p class="soft">#ops was notified.</p>');
       expect(text).toContain('Delivered in 191 ms');
       expect(text.replace(/<[^>]*>/g, '')).toContain('PagerCannot deliver');
       expect(text).toContain('<span>Alert sent</span>');

@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest';
-import { evidenceRows } from '../../../../coordinator/incidents/pages/evidence.ts';
+import {
+  checksByContinent,
+  evidenceRows,
+  type SeenCheck,
+} from '../../../../coordinator/incidents/pages/evidence.ts';
 
 test('the evidence of a gRPC call names what came of it, as text', () => {
   const evidence = {
@@ -24,4 +28,19 @@ test('the evidence of a gRPC call names what came of it, as text', () => {
     'Headers content-type: application/grpc',
     'Trailers grpc-status: 0',
   ]);
+});
+
+test('stands in the order of who detected and confirmed, and what is inside comes last', () => {
+  const saw = (part: string, continent: string, place: string | null = null): SeenCheck => ({
+    ...{ part, continent, place, probe: '', at: '2026-11-18T04:03:35.000Z', outcome: 'fail' },
+    ...{ took_ms: 12, cause: null, cause_class: null, phases: null, evidence: null },
+  });
+  expect(
+    checksByContinent([
+      saw('matrix', 'Europe', 'Office Berlin'),
+      saw('matrix', 'Asia'),
+      saw('matrix', 'North America'),
+      saw('seen', 'Europe'),
+    ]).map(({ continent, place }) => place ?? continent),
+  ).toEqual(['Europe', 'North America', 'Asia', 'Office Berlin']);
 });

@@ -45,10 +45,11 @@ describe('the verdict of an incident', () => {
       progress = ${JSON.stringify(progress)}::text::jsonb where id = ${id}`;
     const text = await web.text(`/incidents/${id}`, 'viewer');
     expect(text).toContain('<h1>Intranet is down outside, up inside (Office Berlin)</h1>');
-    expect(text).toContain(
-      'Up inside (Office Berlin), down from two continents: check edge, firewall or DNS.',
-    );
-    expect(text).not.toMatch(/everywhere|returns an error/i);
+    expect(text).toContain('Check edge, firewall or DNS.');
+    expect(text).not.toMatch(/everywhere|returns an error|down from two continents/i);
+    await web.sql`update incident_evidence set evidence = '{"address":"203.0.113.40"}'
+      where incident_id = ${id}`;
+    expect(await web.text(`/incidents/${id}`, 'viewer')).toContain('Check edge or firewall.');
   });
 
   test('calls fine only the phases that took part', async () => {
@@ -57,6 +58,18 @@ describe('the verdict of an incident', () => {
       where incident_id = ${id}`;
     const text = await web.text(`/incidents/${id}`, 'viewer');
     expect(text).toContain('Network is fine; the server returns an error.');
+  });
+
+  test('calls DNS fine only where it gave all places one address', async () => {
+    const id = await incident('Two addresses');
+    const read = () => web.text(`/incidents/${id}`, 'viewer');
+    expect(await read()).toContain('DNS, network and TLS are fine');
+    await web.sql`update incident_evidence set evidence = '{"address":"203.0.113.10"}'
+      where incident_id = ${id}`;
+    await web.sql`insert into incident_evidence (incident_id, part, continent, probe, at, outcome,
+        took_ms, evidence)
+      values (${id}, 'matrix', 'Asia', 'Singapore', now(), 0, 12, '{"address":"203.0.113.77"}')`;
+    expect(await read()).toContain('Network and TLS are fine; the server returns an error.');
   });
 
   test('tells of a job by its pings, and of no place in the world', async () => {
