@@ -7,7 +7,7 @@ export const phaseNames = {
   tcp: 'TCP',
   tls: 'TLS',
   first_byte: 'TTFB',
-  rest: 'body',
+  rest: 'Body',
 } as const;
 
 type Timed = {
@@ -28,7 +28,7 @@ function phasesOf({ phases, tookMs = null, hasBody = true }: Timed): readonly Ph
   });
   const rest = (tookMs ?? 0) - known.reduce((sum, { ms }) => sum + ms, 0);
   return known.length > 0 && rest >= 1
-    ? [...known, { name: 'rest', words: hasBody ? phaseNames.rest : 'rest', ms: rest }]
+    ? [...known, { name: 'rest', words: hasBody ? phaseNames.rest : 'Rest', ms: rest }]
     : known;
 }
 

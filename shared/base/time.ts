@@ -36,6 +36,17 @@ export function durationText(length: number): string {
   return rest === 0 || !next ? most : `${most} ${rest} ${next[0]}`;
 }
 
+/** `29 days 22 h 38 min 48 s`: every unit, so that several add up as they are read. */
+export function wholeDuration(length: number): string {
+  let left = Math.max(0, length);
+  const parts = units.flatMap(([name, size]) => {
+    const count = Math.floor(left / size);
+    left -= count * size;
+    return count === 0 ? [] : [counted(count, name)];
+  });
+  return parts.join(' ') || '0';
+}
+
 /** `6 min`: the largest unit only, rounded down; `0 s` below a second. */
 export function briefDuration(length: number): string {
   const ms = Math.max(0, length);

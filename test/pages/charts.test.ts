@@ -68,10 +68,10 @@ describeInBrowser('the response chart', (browser) => {
     expect(await valuesAt(0, 'Home')).toBe('Europe 5,000 ms');
     expect(await valuesAt(0, 'End')).toBe('Europe 100 ms');
     expect(await valuesAt(1, 'Home')).toBe(
-      'DNS 3.0 ms · TCP 11 ms · TLS 24 ms · TTFB 4,862 ms · body 100 ms',
+      'DNS 3.0 ms · TCP 11 ms · TLS 24 ms · TTFB 4,862 ms · Body 100 ms',
     );
     expect(await valuesAt(1, 'End')).toBe(
-      'DNS 3.0 ms · TCP 11 ms · TLS 24 ms · TTFB 40 ms · body 22 ms',
+      'DNS 3.0 ms · TCP 11 ms · TLS 24 ms · TTFB 40 ms · Body 22 ms',
     );
     await tab.close();
   });

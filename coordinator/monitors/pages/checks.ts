@@ -222,8 +222,8 @@ export const checkPage = forMembers.get('/monitors/:monitor_id/check', async (re
             { href: `/monitors/${monitor_id}/checks`, name: 'Checks' },
           ],
           actions: html`
-            ${place >= 0 && stepTo(monitor.id, around[place + 1], html`${icon('previous')}Previous`)}
-            ${place > 0 && stepTo(monitor.id, around[place - 1], html`Next${icon('next')}`)}
+            ${place >= 0 && stepTo(monitor.id, around[place + 1], html`${icon('previous')}Earlier`)}
+            ${place > 0 && stepTo(monitor.id, around[place - 1], html`Later${icon('next')}`)}
           `,
         })}
         ${
@@ -231,7 +231,7 @@ export const checkPage = forMembers.get('/monitors/:monitor_id/check', async (re
           notice(
             state,
             why ?? 'An incident was open at that time',
-            incident !== null && html`Part of <a href="/incidents/${incident}">this incident</a>`,
+            incident !== null && html`<a href="/incidents/${incident}">Part of an incident</a>`,
           )
         }
         <section class="card phases">

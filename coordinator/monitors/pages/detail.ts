@@ -270,8 +270,10 @@ async function answer(request: MembersRequest): Promise<PageAnswer> {
                 current: each === days,
               })),
             )}
-            <a href="${safeUrl(`/incidents?monitor=${monitor.id}&state=all&days=${days}`)}">Incidents</a>
-            <a href="${safeUrl(`/reports?monitor=${monitor.id}`)}">Report</a>
+            <p class="row links">
+              <a href="${safeUrl(`/incidents?monitor=${monitor.id}&state=all&days=${days}`)}">Incidents</a>
+              <a href="${safeUrl(`/reports?monitor=${monitor.id}`)}">Report</a>
+            </p>
           </div>
           <div class="card">${ledgerBar(ledger, times)}${ledgerSum(ledger)}</div>
           ${isEven(ledger, items) ? null : ledgerTable(ledger, times, items)}
@@ -493,13 +495,14 @@ function isEven({ stretches }: Ledger, [newest]: Incidents): boolean {
 function uptimeFigures({ days, from, to, percent, up_seconds, down_seconds }: Ledger): Html {
   const ms = Date.parse(to) - Date.parse(from);
   const shown = percentOfEnough(percent, (up_seconds + down_seconds) * 1_000);
+  const long = daysText(days, ms);
   return html`
     ${
       shown === null
         ? figure('Uptime', html`<small>after the first hour</small>`)
-        : figure(`Uptime, ${daysText(days, ms)}`, percentFigure(shown))
+        : figure(`Uptime, ${long}`, percentFigure(shown))
     }
-    ${figure('Down', down_seconds === 0 ? 'Never' : durationText(down_seconds * 1_000))}
+    ${figure(`Down, ${long}`, down_seconds === 0 ? 'Never' : durationText(down_seconds * 1_000))}
   `;
 }
 

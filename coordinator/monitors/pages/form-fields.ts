@@ -378,7 +378,7 @@ function nameField({ kind }: EditedMonitor, state: FormState): Html {
       });
 }
 
-function targetField({ kind }: EditedMonitor, state: FormState): Html {
+function targetField({ kind, monitor }: EditedMonitor, state: FormState): Html {
   const { target: label, example: placeholder } = shownKind(kind);
   const common = { name: 'target', label, placeholder, state, autocomplete: 'off' };
   if (kind === 'heartbeat')
@@ -397,7 +397,7 @@ function targetField({ kind }: EditedMonitor, state: FormState): Html {
     ...common,
     required: true,
     inputmode: 'url',
-    autofocus: true,
+    autofocus: monitor === undefined,
     ...(help === undefined ? {} : { help }),
   });
 }

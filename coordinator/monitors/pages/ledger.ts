@@ -1,7 +1,7 @@
 import type { listIncidents } from '../../../shared/api/incidents.ts';
 import type { getMonitorLedger } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
-import { durationText } from '../../../shared/base/time.ts';
+import { durationText, wholeDuration } from '../../../shared/base/time.ts';
 import { type State, stateMark, stateOf, states, stateWords } from '../../web/elements.ts';
 import { type Html, html, joined, type Part } from '../../web/html.ts';
 import { number, table } from '../../web/tables.ts';
@@ -29,16 +29,12 @@ export function ledgerSum(ledger: Ledger): Html {
       ${joined(
         parts.map(
           ([state, seconds]) =>
-            html`<span class="state-${state}">${state} <b>${secondsText(seconds)}</b></span>`,
+            html`<span class="state-${state}">${state} <b>${wholeDuration(seconds * 1_000)}</b></span>`,
         ),
         html` <span class="softer">+</span> `,
-      )} <span class="softer">=</span> <b>${durationText(whole)}</b>
+      )} <span class="softer">=</span> <b>${wholeDuration(whole)}</b>
     </p>
   `;
-}
-
-function secondsText(seconds: number): string {
-  return seconds === 0 ? '0' : durationText(seconds * 1_000);
 }
 
 /**
@@ -52,10 +48,16 @@ export function ledgerBar(ledger: Ledger, times: Times): Html {
     ledger.stretches.some((stretch) => stretch.state === state),
   );
   const bar = ({ from: begin, to: end, state }: Stretch): string => {
-    const wide = x(end) - x(begin);
-    // What is not up has an edge of 2 px on either side, which a thin one must have room for.
+    const [first, last] = [x(begin), x(end)];
+    // What is not up has an edge of 2 px on either side, which a thin one must have room for; what
+    // begins or ends with the window does so here.
+    const wide = first === 0 || last === 1_000 ? Math.max(last - first, edge) : last - first;
+    const isThin = first > 0 && wide < 2 * edge;
+    const inside = isThin ? Math.max(first, edge) : first;
     const left =
-      wide < 2 * edge ? Math.min(Math.max(x(begin), edge), 1_000 - edge - wide) : x(begin);
+      last === 1_000 || !isThin
+        ? Math.min(inside, 1_000 - wide)
+        : Math.min(inside, 1_000 - edge - wide);
     const [top, high] = state === 'unknown' || state === 'paused' ? [14, 0] : [0, 28];
     return `M${left.toFixed(2)} ${top}h${wide.toFixed(2)}v${high}h-${wide.toFixed(2)}z`;
   };

@@ -102,7 +102,7 @@ export function readersOf(
   if (!enabled) return 'The status page is off: no one sees this, and no one is notified.';
   if (subscribers === 0) return 'Visible to every visitor. No one has subscribed yet.';
   if (reachable === subscribers)
-    return `Visible to every visitor. ${subscribers} ${subscribers === 1 ? 'subscriber is' : 'subscribers are'} notified.`;
+    return `Visible to every visitor. ${subscribers} ${subscribers === 1 ? 'subscriber' : 'subscribers'} will be notified.`;
   const able =
     reachable === 0 ? 'No subscriber' : `Only ${reachable} of ${subscribers} subscribers`;
   return `Visible to every visitor. ${able} can be notified: e-mail is not set up.`;

@@ -397,7 +397,7 @@ function updates(view: View): Html {
                 maxlength="254"
               >
               <input type="hidden" name="lang" value="${language}">
-              <button>${words.mailSubmit}</button>
+              <button class="primary">${words.mailSubmit}</button>
             </div>
             <p class="soft">${words.mailNote}</p>
           </form>

@@ -164,8 +164,9 @@ function incidentBlock(incident: PublicIncident, view: View, level: 2 | 3): Html
       ? until === null
         ? sinceFor(startedAt, view)
         : around(formats.moment(until), words.until)
-      : html`${formats.range(startedAt, resolvedAt)}. ${
-          isTrouble(incident) && words.incidentOver(formats.duration(resolvedAt - startedAt))
+      : html`${formats.range(startedAt, resolvedAt)}${
+          isTrouble(incident) &&
+          html`. ${words.incidentOver(formats.duration(resolvedAt - startedAt))}`
         }`;
   return html`
     <article

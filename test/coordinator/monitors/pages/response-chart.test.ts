@@ -66,7 +66,7 @@ test('the table has the values that the chart shows, says which, and has the pha
   const points = asia.points.map((point) => ({ ...point, phases }));
   expect(tableOf({ ...results, series: [{ ...asia, points }] }, 'mean')).toEqual([
     'Mean response time; phases are means of all continents',
-    ...['Asia', 'DNS', 'TCP', 'TLS', 'TTFB', 'body'],
+    ...['Asia', 'DNS', 'TCP', 'TLS', 'TTFB', 'Body'],
     ...['5 ms', '1 ms', '2 ms', '3 ms', '4 ms', '10 ms'],
   ]);
 });
