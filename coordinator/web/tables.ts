@@ -26,7 +26,7 @@ export function stacked(first: Part, ...below: readonly Part[]): Html {
   `;
 }
 
-/** The same behind a small square, which phones leave out: a symbol, or initials. */
+/** The same behind a small square: a symbol, or initials. Phones leave it out beside a state. */
 export function led(tile: Part, first: Part, below: Part): Html {
   return html`
     <span class="stacked led">
@@ -72,6 +72,8 @@ const marks = ['State', 'Status', 'Outcome', 'Visible to', 'Expires in'];
 /** Where no head stands above them, these cells name what they are. */
 const named = new Set([
   'Added',
+  'Affects',
+  'Connected',
   'Counted',
   'Created',
   'Deleted',

@@ -257,7 +257,7 @@ async function invitationsTable({ ask, may, times }: MembersRequest): Promise<Ht
           'Renew or revoke': acts(html`
             <div class="actions">
               ${rowAct({
-                symbol: 'again',
+                symbol: 'send',
                 words: 'Renew',
                 of: `the invitation of ${email}`,
                 href: `/members/invitations/${id}/renew`,
@@ -373,7 +373,7 @@ export const renewPages = forMembers.form(
           sentence: `Renew the invitation of ${email}?`,
           below: `As ${role}, for another week. The old link stops working, and a new one replaces it.`,
           trail,
-          act: html`<button class="button button-main">${icon('again')}Renew invitation</button>`,
+          act: html`<button class="button button-main">${icon('send')}Renew invitation</button>`,
         }),
       act: () => invitedAs(request, { email, role }),
     };

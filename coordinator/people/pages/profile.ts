@@ -1,7 +1,7 @@
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { leaveOrganisation } from '../../organisations/contract.ts';
 import { confirm } from '../../web/confirm.ts';
-import { heading, linkButton, stateMark, zoneChoices } from '../../web/elements.ts';
+import { heading, linkButton, rowAct, stateMark, zoneChoices } from '../../web/elements.ts';
 import { formOf, inputOf } from '../../web/form-data.ts';
 import { type FormState, formSummary, selectField, textField } from '../../web/forms.ts';
 import { type Html, html, icon, joined, type Part } from '../../web/html.ts';
@@ -202,10 +202,10 @@ export const sessionsPage = forPersons.get('/profile/sessions', async ({ askOwn,
             Browser: [device, is_this && html` <span class="tag">This browser</span>`],
             Address: address,
             'Last used': is_this ? 'now' : times.ago(last_used_at),
-            'Signed in': times.moment(created_at),
+            'Signed in': times.whole(created_at),
             'Sign out': acts(html`
               <form method="post" action="/profile/sessions/${id}/end">
-                <button class="button">Sign out<span class="unseen"> of ${device}</span></button>
+                ${rowAct({ symbol: 'leave', words: 'Sign out', of: `of ${device}` })}
               </form>
             `),
           })),

@@ -207,7 +207,7 @@ function rowOf(request: MembersRequest, webhook: Webhook, delivery: Delivery) {
       webhook.enabled && {
         Resend: acts(html`
         <form method="post" action="/webhooks/${webhook.id}/deliveries/${id}/resend">
-          ${rowAct({ symbol: 'again', words: 'Resend', of: `${event} ${event_id}` })}
+          ${rowAct({ symbol: 'send', words: 'Resend', of: `${event} ${event_id}` })}
         </form>
       `),
       }),
@@ -229,8 +229,7 @@ function replayForm(request: MembersRequest, { id, enabled }: Webhook, state: Fo
     html`
       <div class="folds">
         ${fold({
-          title: 'Replay',
-          says: 'Resend all events since a time',
+          title: 'Replay all events since a time',
           isOpen: state.faults.size > 0,
           body: html`
             <p class="soft">IDs stay the same. Events are kept for 90 days.</p>
