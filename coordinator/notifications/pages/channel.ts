@@ -38,12 +38,14 @@ import { type EditedChannel, formPage, isFillable, kindPage, triedNotice } from 
 import { configIn, formOfChannel, inputIn } from './input.ts';
 import {
   alertLines,
+  asTitle,
   attemptTable,
   type Channel,
   channelMark,
   channelStateOf,
   coversText,
   delayText,
+  failureNotice,
   hoursText,
   type Kind,
   kindName,
@@ -160,24 +162,17 @@ function whyNot(request: MembersRequest, channel: Channel, mail: boolean): Html 
     return failure === null
       ? null
       : notice('verifying', 'The last message is not delivered yet', `${asTitle(failure)}.`);
-  return notice(
-    'down',
-    failure === null ? 'It failed permanently, or has failed for an hour' : asTitle(failure),
-    'No alerts arrive through this channel. Fix its settings, then send a test. The first delivered alert clears this.',
-  );
-}
-
-/** Without a full stop, as a title. */
-function asTitle(words: string): string {
-  return capital(words.replace(/\.$/, ''));
+  return failureNotice(channel);
 }
 
 function facts(channel: Channel, kinds: readonly Kind[], times: Times): Html {
   const { kind, reminder_s, owner, last_delivered_at, p95_ms } = channel;
   return html`
     <dl class="figures facts-row">
-      ${figure('Kind', kindName(kinds, kind))}
-      ${figure('Sends to', whereOf(channel, kinds) ?? 'A secret address')}
+      <div class="double">
+        <dt>Sends to</dt>
+        <dd>${kindName(kinds, kind)} · ${whereOf(channel, kinds) ?? 'a secret address'}</dd>
+      </div>
       ${figure('Monitors', capital(coversText(channel)))}
       ${figure('Notify', capital(delayText(channel.delay_s)))}
       ${figure(
@@ -194,7 +189,7 @@ function facts(channel: Channel, kinds: readonly Kind[], times: Times): Html {
           ? '–'
           : stacked(
               times.ago(last_delivered_at),
-              p95_ms !== null && `95% within ${p95Text(p95_ms)}`,
+              p95_ms !== null && `95% delivered within ${p95Text(p95_ms)}`,
             ),
       )}
     </dl>

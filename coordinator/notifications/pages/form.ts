@@ -11,7 +11,6 @@ import {
 } from '../../web/elements.ts';
 import {
   boxId,
-  checkField,
   choiceField,
   enterSaves,
   type FormState,
@@ -25,7 +24,16 @@ import { type Html, html, icon, type Part, safeUrl } from '../../web/html.ts';
 import { deviceZoneFrom, type MembersRequest, type PageAnswer, show } from '../../web/page.ts';
 import type { tryChannel } from '../contract.ts';
 import { maxSpans, spanName, spansIn } from './input.ts';
-import { answerText, type Channel, delayText, type Kind, kindMark, mayManage } from './parts.ts';
+import {
+  answerText,
+  type Channel,
+  channelStateOf,
+  delayText,
+  failureNotice,
+  type Kind,
+  kindSymbol,
+  mayManage,
+} from './parts.ts';
 import { mailMissingNotice } from './recipients.ts';
 
 export type TestResult = OutputOf<typeof tryChannel>;
@@ -73,6 +81,7 @@ export function formPage(
         ${headOf(subject)}
         ${formSummary(state, 'try')}
         ${kind.id === 'email' && !subject.mail && mailMissingNotice}
+        ${channel && channelStateOf(channel, true).state === 'down' && failureNotice(channel)}
         <form class="form channel-form" method="post" action="${safeUrl(`${action}#try`)}">
           ${enterSaves}
           ${hiddenField('kind', kind.id)}
@@ -99,10 +108,15 @@ export function formPage(
             ${whoseField(request, subject, state)}
             ${
               channel !== undefined &&
-              html`
-                ${hiddenField('enabled', 'false')}
-                ${checkField({ name: 'enabled', label: 'Enabled', state })}
-              `
+              selectField({
+                name: 'enabled',
+                label: 'State',
+                state,
+                choices: [
+                  { value: 'true', label: 'On' },
+                  { value: 'false', label: 'Off' },
+                ],
+              })
             }
           </div>
           ${coverFields(subject, state)}
@@ -127,15 +141,16 @@ export function formPage(
             ${hoursFields(state, zone, request.cookies)}
             ${
               (channel !== undefined || state.form.value('warnings') !== undefined) &&
-              html`
-                ${hiddenField('warnings', 'false')}
-                ${checkField({
-                  name: 'warnings',
-                  label: 'Send warnings too',
-                  state,
-                  help: 'Slow responses and certificates that expire soon. A warning is no outage.',
-                })}
-              `
+              selectField({
+                name: 'warnings',
+                label: 'Warnings',
+                state,
+                help: 'Slow responses and certificates that expire soon. A warning is no outage.',
+                choices: [
+                  { value: 'true', label: 'Send' },
+                  { value: 'false', label: 'Do not send' },
+                ],
+              })
             }
           </div>
           <div
@@ -171,7 +186,7 @@ function headOf({ kind, channel }: EditedChannel): Html {
       })
     : heading({
         sentence: html`Edit ${channel.name}`,
-        below: html`${kind.name}. ${kind.about}`,
+        below: kind.about,
         trail: [
           { href: '/alerts', name: 'Alerts' },
           { href: `/alerts/${channel.id}`, name: channel.name },
@@ -317,7 +332,6 @@ function hoursFields(state: FormState, zone: string, cookies: string | undefined
       name: 'hours.zone',
       label: 'Time zone',
       state,
-      required: false,
       choices: [
         { value: '', label: `Of the organisation (${zone})` },
         ...zoneChoices(deviceZoneFrom(cookies), state.form.value('hours.zone') || undefined),
@@ -350,7 +364,8 @@ function spanRow({ form }: FormState, at: number): Html {
       </div>
       <div class="row">
         <label class="row span-time">
-          from <input
+          <span>from</span>
+          <input
             type="time"
             name="${spanName(at, 'from')}"
             value="${form.value(spanName(at, 'from')) ?? ''}"
@@ -358,7 +373,8 @@ function spanRow({ form }: FormState, at: number): Html {
           >
         </label>
         <label class="row span-time">
-          to <input
+          <span>to</span>
+          <input
             type="time"
             name="${spanName(at, 'to')}"
             value="${form.value(spanName(at, 'to')) ?? ''}"
@@ -418,7 +434,7 @@ function kindList(kinds: readonly Kind[]): Html {
                   : '/alerts/this-browser',
               )}"
             >
-              <b>${kindMark(kind)}</b>
+              <b><span class="tile">${kindSymbol(kind.id)}</span> ${kind.name}</b>
               <span class="soft">${kind.about}</span>
             </a>
           </li>

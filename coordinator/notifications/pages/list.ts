@@ -1,21 +1,22 @@
 import { createChannel, listChannels } from '../../../shared/api/channels.ts';
 import { muteAlerts, unmuteAlerts } from '../../../shared/api/notifications.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
-import { capital } from '../../../shared/base/text.ts';
+import { capital, listInWords } from '../../../shared/base/text.ts';
 import { showFrame } from '../../web/contract.ts';
-import { heading, moreLink, stateMark } from '../../web/elements.ts';
+import { heading, moreLink, rowAct, stateMark } from '../../web/elements.ts';
 import { formOf } from '../../web/form-data.ts';
 import { freshForm, hiddenField, textField } from '../../web/forms.ts';
 import { type Html, html, icon, safeUrl } from '../../web/html.ts';
 import { mailMissingWords } from '../../web/layout.ts';
 import { forMembers, type MembersRequest, seeOther, show } from '../../web/page.ts';
-import { led, number, stacked, stepTable } from '../../web/tables.ts';
+import { acts, led, number, stacked, stepTable } from '../../web/tables.ts';
 import { listChannelKinds } from '../contract.ts';
 import {
   type Channel,
   channelStateOf,
   coversText,
   delayText,
+  kindName,
   kindSymbol,
   mayChange,
   whereOf,
@@ -35,6 +36,8 @@ export const channelsPage = forMembers.get('/alerts', async (request) => {
   if (items.length === 0 && cursor === undefined)
     return show({ ...common, title: 'Alerts', main: beginning(request, kinds.mail) });
   const failing = items.filter((each) => channelStateOf(each, kinds.mail).state === 'down');
+  const isUnconfirmed = (each: Channel): boolean =>
+    channelStateOf(each, kinds.mail).state === 'verifying' && mayChange(request, each);
   return show({
     ...common,
     title: failing[0] === undefined ? 'Alerts' : `Cannot deliver: ${failing[0].name}`,
@@ -44,7 +47,7 @@ export const channelsPage = forMembers.get('/alerts', async (request) => {
           below:
             failing[0] === undefined
               ? 'You are notified once another continent confirms an outage, and again when it is resolved.'
-              : 'Until you fix it, alerts arrive only through the other channels.',
+              : meanwhile(items, next_cursor !== null, kinds.mail),
           actions:
             may(createChannel) &&
             html`
@@ -55,9 +58,12 @@ export const channelsPage = forMembers.get('/alerts', async (request) => {
         })}
         <div class="channels">
           ${stepTable(
-            [...failing, ...items.filter((each) => !failing.includes(each))].map((each) =>
-              rowOf(each, kinds, request),
-            ),
+            [...failing, ...items.filter((each) => !failing.includes(each))].map((each) => ({
+              ...rowOf(each, kinds, request),
+              ...(items.some(isUnconfirmed) && {
+                'Resend confirmation': acts(isUnconfirmed(each) && resendForm(each)),
+              }),
+            })),
           )}
         </div>
         ${
@@ -126,7 +132,7 @@ function sentenceOf(items: readonly Channel[], isMore: boolean, mail: boolean): 
     return failing.length === 1
       ? `${first.name} cannot deliver alerts`
       : `${failing.length} channels cannot deliver alerts`;
-  const able = items.filter((each) => ['up', 'pending'].includes(channelStateOf(each, mail).state));
+  const able = ableOf(items, mail);
   if (able.length === 0) return 'Nobody is notified of outages';
   if (isMore) return `More than ${able.length} channels receive alerts`;
   return able.length === 1
@@ -134,19 +140,32 @@ function sentenceOf(items: readonly Channel[], isMore: boolean, mail: boolean): 
     : `${able.length} channels receive alerts`;
 }
 
+function ableOf(items: readonly Channel[], mail: boolean): readonly Channel[] {
+  return items.filter((each) => ['up', 'pending'].includes(channelStateOf(each, mail).state));
+}
+
+/** `Until you fix it, only #ops receives alerts.` */
+function meanwhile(items: readonly Channel[], isMore: boolean, mail: boolean): string {
+  const able = ableOf(items, mail).map(({ name }) => name);
+  if (isMore || able.length > 3)
+    return 'Until you fix it, alerts arrive only through the other channels.';
+  return able.length === 0
+    ? 'Until you fix it, nobody is notified.'
+    : `Until you fix it, only ${listInWords(able)} ${able.length === 1 ? 'receives' : 'receive'} alerts.`;
+}
+
 type Kinds = OutputOf<typeof listChannelKinds>;
 
 function rowOf(channel: Channel, { items: kinds, mail }: Kinds, request: MembersRequest) {
   const { id, name, kind, owner, hours, delay_s, last_delivered_at } = channel;
   const where = whereOf(channel, kinds);
-  const kindName = kinds.find((each) => each.id === kind)?.name ?? kind;
   return {
     id: `channel-${id}`,
     State: stateCell(channel, mail, request),
     Channel: led(
       kindSymbol(kind),
       html`<a class="row-link" href="/alerts/${id}">${name}</a>`,
-      `${kindName}${where === undefined || where === name ? '' : ` · ${where}`}`,
+      `${kindName(kinds, kind)}${where === undefined || where === name ? '' : ` · ${where}`}`,
     ),
     Monitors: capital(coversText(channel)),
     Notify: stacked(capital(delayText(delay_s)), hours !== null && 'in active hours'),
@@ -155,6 +174,14 @@ function rowOf(channel: Channel, { items: kinds, mail }: Kinds, request: Members
       last_delivered_at === null ? '–' : request.times.ago(last_delivered_at),
     ),
   };
+}
+
+function resendForm({ id, name }: Channel): Html {
+  return html`
+    <form method="post" action="/alerts/${id}/ask">
+      ${rowAct({ symbol: 'send', words: 'Resend confirmation', of: `to ${name}` })}
+    </form>
+  `;
 }
 
 /** With the reason of one that cannot deliver, and the way to what can be done about it. */
@@ -166,7 +193,7 @@ function stateCell(channel: Channel, mail: boolean, request: MembersRequest): Ht
   return stacked(
     stateMark(state, title),
     html`
-      <span>${capital(reason)}</span>
+      ${capital(reason)}
       ${mayChange(request, channel) && html`${' '}<a href="${safeUrl(to)}">Fix</a>`}
     `,
   );

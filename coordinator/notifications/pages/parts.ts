@@ -2,9 +2,10 @@ import type { getChannel } from '../../../shared/api/channels.ts';
 import type { listMessages } from '../../../shared/api/notifications.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { Refusal } from '../../../shared/base/errors.ts';
+import { capital } from '../../../shared/base/text.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import { drawing } from '../../web/assets.ts';
-import { msText, type State, stateMark } from '../../web/elements.ts';
+import { msText, notice, type State, stateMark } from '../../web/elements.ts';
 import type { Form } from '../../web/form-data.ts';
 import { type FormState, refusedForm } from '../../web/forms.ts';
 import { type Html, html, type IconName, joined, type Part, symbolOf } from '../../web/html.ts';
@@ -50,14 +51,22 @@ export function kindSymbol(id: string): Html {
   return symbolOf(drawn, id);
 }
 
-/** Its name, with its symbol. */
-export function kindMark({ id, name }: Kind): Html {
-  return html`<span class="tile">${kindSymbol(id)}</span> ${name}`;
+export function kindName(kinds: readonly Kind[], id: string): string {
+  return kinds.find((each) => each.id === id)?.name ?? id;
 }
 
-export function kindName(kinds: readonly Kind[], id: string): Part {
-  const kind = kinds.find((each) => each.id === id);
-  return kind === undefined ? id : kindMark(kind);
+/** What is wrong with one that cannot deliver; also where it is put right. */
+export function failureNotice({ failure }: Channel): Html {
+  return notice(
+    'down',
+    failure === null ? 'It failed permanently, or has failed for an hour' : asTitle(failure),
+    'No alerts arrive through this channel. Fix its settings, then send a test. The first delivered alert clears this.',
+  );
+}
+
+/** Without a full stop, as a title. */
+export function asTitle(words: string): string {
+  return capital(words.replace(/\.$/, ''));
 }
 
 /** Where messages go, as far as that may be shown; nothing where all of it is secret. */
@@ -201,18 +210,20 @@ export function answerText({ status, class: kind }: Pick<Attempt, 'status' | 'cl
 
 export function messageTable(channel: string, messages: readonly Message[], times: Times): Html {
   return stepTable(
-    messages.map((message) => ({
-      id: `message-${message.id}`,
-      Message: html`
+    messages
+      .toSorted((a, b) => Date.parse(b.due_at) - Date.parse(a.due_at))
+      .map((message) => ({
+        id: `message-${message.id}`,
+        Message: html`
         <a class="row-link" href="/alerts/${channel}/messages/${message.id}">
           ${message.sentence}
         </a>
       `,
-      Due: times.moment(message.due_at),
-      State: messageMark(message),
-      Responses: html`<span>${answersOf(message)}</span>`,
-      'Delivered in': number(latencyOf(message)),
-    })),
+        Due: times.whole(message.due_at),
+        State: messageMark(message),
+        Responses: html`<span>${answersOf(message)}</span>`,
+        'Delivered in': number(latencyOf(message)),
+      })),
   );
 }
 

@@ -71,9 +71,9 @@ describe('channels', () => {
       // As after mail was taken out of the settings; one address was not confirmed before.
       await web.sql`update channels set kind = 'email' where name in ('Ada', 'Ben')`;
       await web.sql`update channels set verified_at = null where name = 'Ben'`;
-      expect(await web.text('/alerts', 'owner')).toContain(
-        '<h1>2 channels cannot deliver alerts</h1>',
-      );
+      const text = await web.text('/alerts', 'owner');
+      expect(text).toContain('<h1>2 channels cannot deliver alerts</h1>');
+      expect(text).toContain('Until you fix it, only Phones receives alerts.');
       expect(await web.text('/members', 'owner')).toContain(
         '<p>2 channels cannot deliver alerts</p>',
       );
