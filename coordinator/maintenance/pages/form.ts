@@ -93,6 +93,7 @@ export function formPage(subject: EditedWindow, state: FormState, ahead: Html): 
         <form class="form window-form" method="post" action="${safeUrl(action)}">
           ${enterSaves}
           <div class="card stack" data-refreshes>
+            <h2>Name and time</h2>
             ${textField({
               name: 'name',
               label: 'Name',

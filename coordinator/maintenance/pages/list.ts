@@ -2,7 +2,7 @@ import { createMaintenanceWindow } from '../../../shared/api/maintenance.ts';
 import { listMonitors } from '../../../shared/api/monitors.ts';
 import type { OutputOf } from '../../../shared/api/operation.ts';
 import { capital } from '../../../shared/base/text.ts';
-import { durationText } from '../../../shared/base/time.ts';
+import { briefDuration, durationText } from '../../../shared/base/time.ts';
 import { chips, heading, linkButton, nothing, type State, stateMark } from '../../web/elements.ts';
 import { type Html, html, icon, safeUrl } from '../../web/html.ts';
 import { forMembers, type MembersRequest, show } from '../../web/page.ts';
@@ -101,7 +101,7 @@ function rowOf(row: Row, { times, now }: MembersRequest) {
     state === 'running'
       ? `${durationText(to - now)} left`
       : state === 'coming'
-        ? `in ${durationText(from - now)}`
+        ? `in ${briefDuration(from - now)}`
         : null;
   return {
     id: `window-${id}`,

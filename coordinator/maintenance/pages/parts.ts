@@ -270,11 +270,12 @@ export function upcomingTable(window: UpcomingWindow, request: MembersRequest): 
 export function occurrence(
   window: UpcomingWindow & Pick<Window, 'starts_at' | 'ends_at'>,
   request: MembersRequest,
+  before = '',
 ): Html {
   const { own, other, beside } = bothZones(window, request);
   const { starts_at, ends_at, notes } = window.next_occurrences[0] ?? { ...window, notes: [] };
   return stacked(
-    own.span(starts_at, ends_at),
+    html`${before}${own.span(starts_at, ends_at)} ${before && own.zoneName(starts_at)}`,
     window.repeats === null && beside && html`${beside.span(starts_at, ends_at)} in ${other}`,
     ...clockNotes({ notes }),
   );
@@ -303,12 +304,14 @@ function otherZone(zone: string, reader: string): string | undefined {
 export function preview(ahead: UpcomingWindow | string, request: MembersRequest): Html {
   if (typeof ahead === 'string') return html`<p class="soft">${ahead}</p>`;
   const { repeats, next_occurrences } = ahead;
-  const [count, isOne] = [next_occurrences.length, next_occurrences.length === 1];
-  if (count === 0) return html`<p class="soft">This time is in the past.</p>`;
+  const [first] = next_occurrences;
+  if (!first) return html`<p class="soft">This time is in the past.</p>`;
+  if (repeats === null) return occurrence({ ...ahead, ...first }, request, 'Once: ');
+  const count = next_occurrences.length;
   return html`
     <p>
-      <b>${repeats === null ? 'Once.' : `${capital(repeats)}.`}</b> <span class="soft">
-        ${repeats === null ? '' : isOne ? 'One occurrence left:' : `Next ${count}:`}
+      <b>${capital(repeats)}.</b> <span class="soft">
+        ${count === 1 ? 'One occurrence left:' : `Next ${count}:`}
       </span>
     </p>
     ${upcomingTable(ahead, request)}

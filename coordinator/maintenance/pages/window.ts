@@ -9,7 +9,15 @@ import { Refusal } from '../../../shared/base/errors.ts';
 import { capital } from '../../../shared/base/text.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import { confirm } from '../../web/confirm.ts';
-import { figure, heading, linkButton, nothing, stateMark, stateOf } from '../../web/elements.ts';
+import {
+  figure,
+  heading,
+  levelBar,
+  linkButton,
+  nothing,
+  stateMark,
+  stateOf,
+} from '../../web/elements.ts';
 import { refuseUnlessMay } from '../../web/forms.ts';
 import { type Html, html, icon, joined, safeUrl } from '../../web/html.ts';
 import { menuLink, moreActions } from '../../web/menu.ts';
@@ -22,6 +30,7 @@ import {
   show,
 } from '../../web/page.ts';
 import { stacked, table } from '../../web/tables.ts';
+import { timesIn } from '../../web/times.ts';
 import { showMaintenanceWindow } from '../contract.ts';
 import { occurrence, titleFrom, upcomingTable } from './parts.ts';
 
@@ -83,7 +92,7 @@ function sentenceOf(shown: WindowDetail, now: number): string {
   const { state, window, last_ended_at } = shown;
   const [next] = window.next_occurrences;
   if (state === 'running' && next)
-    return `${titleOf(shown)} ends in ${durationText(Date.parse(next.ends_at) - now)}`;
+    return `${titleOf(shown)}: ${durationText(Date.parse(next.ends_at) - now)} left`;
   if (state === 'coming' && next)
     return `${titleOf(shown)} starts in ${durationText(Date.parse(next.starts_at) - now)}`;
   return last_ended_at === null
@@ -132,16 +141,13 @@ function progress({ window }: WindowDetail, { now }: MembersRequest): Html | nul
   const [running] = window.next_occurrences;
   if (!running) return null;
   const [begins, ends] = [Date.parse(running.starts_at), Date.parse(running.ends_at)];
-  const percent = Math.round(Math.min(1, (now - begins) / (ends - begins)) * 100);
-  const anchor = percent < 10 ? 'start' : percent > 90 ? 'end' : 'middle';
+  const times = timesIn(window.time_zone, now);
   return html`
     <section class="card">
-      <svg class="elapsed" aria-hidden="true">
-        <rect y="4" width="100%" height="8"></rect>
-        <rect class="fill-maintenance" y="4" width="${percent}%" height="8"></rect>
-        <line x1="${percent}%" x2="${percent}%" y2="16"></line>
-        <text x="${percent}%" y="30" text-anchor="${anchor}">now, after ${durationText(now - begins)}</text>
-      </svg>
+      ${levelBar((now - begins) / (ends - begins), 'maintenance')}
+      <p class="lane-times">
+        <span>${times.text(begins, 'minute')}</span><span>${times.text(ends, 'minute')}</span>
+      </p>
     </section>
   `;
 }
