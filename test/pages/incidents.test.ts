@@ -297,7 +297,7 @@ describe('delivery', () => {
           '1 channel cannot deliver',
         );
         expect(await wordsAt('/alerts', 'tbody tr')).toContain(
-          'Cannot deliver\nE-mail is not set up\nFix',
+          'Cannot deliver\nE-mail is not set up Fix',
         );
         expect(await wordsAt('/alerts/new?kind=email', 'main')).toContain(unset);
         if (scripts) expect(await barriers(tab.page)).toEqual([]);
