@@ -157,7 +157,7 @@ describeInBrowser('forms', (browser) => {
         const tab = await open(`/maintenance/new?monitor=${demo.idOf('Vault')}`, scripts);
         const { page } = tab;
         const show = async (words: string) => {
-          if (!scripts) await page.getByRole('button', { name: 'Refresh' }).click();
+          await page.getByRole('button', { name: 'Refresh' }).click();
           await expect.poll(() => page.locator('#ahead').innerText()).toContain(words);
         };
         const coveredBy = async (window: string) => {
