@@ -270,7 +270,7 @@ async function answer(request: MembersRequest): Promise<PageAnswer> {
                 current: each === days,
               })),
             )}
-            <p class="row links">
+            <p class="row">
               <a href="${safeUrl(`/incidents?monitor=${monitor.id}&state=all&days=${days}`)}">Incidents</a>
               <a href="${safeUrl(`/reports?monitor=${monitor.id}`)}">Report</a>
             </p>
