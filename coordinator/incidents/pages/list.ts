@@ -312,7 +312,7 @@ function isToAcknowledge({ open, confirmed_at, acknowledged_at }: Listed): boole
 export function acknowledgeForm({ id, monitor_name }: Pick<Listed, 'id' | 'monitor_name'>): Html {
   return html`
     <form method="post" action="/incidents/${id}/acknowledge">
-      <button class="button" aria-label="Acknowledge ${monitor_name}" data-acknowledge>${icon('check')}<span>Ack<span>nowledge</span></span></button>
+      <button class="button" data-acknowledge>${icon('check')}<span>Ack<span>nowledge</span></span><span class="unseen"> ${monitor_name}</span></button>
     </form>
   `;
 }
