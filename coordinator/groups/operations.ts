@@ -8,11 +8,11 @@ import { beforeAll, pageOf } from '../gate/cursors.ts';
 import { enforceLimit } from '../gate/plans.ts';
 import { externalIdFrom } from '../monitors/model.ts';
 import type { Status } from '../monitors/status.ts';
-import { coveredNow } from '../monitors/status-queries.ts';
 import { warningJson } from '../warnings/model.ts';
 import * as contract from './contract.ts';
 import { groupStatus } from './model.ts';
 import {
+  type CoveredInGroup,
   countGroups,
   coveredInGroups,
   type GroupRow,
@@ -148,18 +148,14 @@ export const listGroupStatuses = handle(contract.listGroupStatuses)(
     const [matching, rows, covered] = await Promise.all([
       countGroups(sql, organisation.id),
       groupsByName(sql, organisation.id, (page - 1) * contract.groupRows, contract.groupRows),
-      coveredNow(sql, organisation.id, now).then((monitors) => coveredInGroups(sql, monitors)),
+      coveredInGroups(sql, organisation.id, now),
     ]);
     return { matching, items: rows.map((row) => standingJson(row, covered, now)) };
   },
 );
 
 /** Its counts as pages show statuses: of each count, those that maintenance covers are apart. */
-function standingJson(
-  row: GroupRow,
-  covered: Awaited<ReturnType<typeof coveredInGroups>>,
-  now: number,
-) {
+function standingJson(row: GroupRow, covered: readonly CoveredInGroup[], now: number) {
   const group = groupJson(row, now);
   const own = covered.filter((each) => each.group === row.id);
   const among = (status: Status): number => own.find((each) => each.status === status)?.count ?? 0;
@@ -196,7 +192,7 @@ export const showGroup = handle(contract.showGroup)(
     const [row, uses, covered] = await Promise.all([
       groupById(sql, organisation.id, group_id),
       groupUses(sql, organisation.id, group_id, now),
-      coveredNow(sql, organisation.id, now).then((monitors) => coveredInGroups(sql, monitors)),
+      coveredInGroups(sql, organisation.id, now),
     ]);
     return { ...standingJson(row, covered, now), ...uses };
   },

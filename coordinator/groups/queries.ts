@@ -5,6 +5,7 @@ import { insertRows, namesOf, updateRows } from '../database/table.ts';
 import { notFound, orNotFound } from '../gate/context.ts';
 import { forgetParents } from '../monitors/dependency-queries.ts';
 import type { Status } from '../monitors/status.ts';
+import { coveredNow } from '../monitors/status-queries.ts';
 import type { OpenWarning } from '../warnings/model.ts';
 import { warningsOfGroup } from '../warnings/queries.ts';
 
@@ -92,16 +93,25 @@ export async function groupNamed(
   return row;
 }
 
+export type CoveredInGroup = {
+  readonly group: string;
+  readonly status: Status;
+  readonly count: number;
+};
+
 /** How many monitors of each group maintenance covers, by the status that it covers. */
 export async function coveredInGroups(
   sql: Queryable,
-  covered: readonly string[],
-): Promise<readonly { readonly group: string; readonly status: Status; readonly count: number }[]> {
+  organisation: string,
+  now: number,
+): Promise<readonly CoveredInGroup[]> {
+  const covered = await coveredNow(sql, organisation, now);
   return covered.length === 0
     ? []
-    : sql<{ group: string; status: Status; count: number }[]>`
+    : sql<CoveredInGroup[]>`
         select s.group_id as "group", s.status, count(*)::int as count from monitor_status s
-        where s.monitor_id = any(${covered}::uuid[]) and s.group_id is not null
+        where s.organisation_id = ${organisation} and s.monitor_id = any(${covered}::uuid[])
+          and s.group_id is not null
         group by s.group_id, s.status`;
 }
 

@@ -44,7 +44,7 @@ function listOf(
           const { place, outcome, after_ms } = each;
           const agrees = outcome === 'fail' && each !== first && after_ms !== null;
           return html`
-            <li class="saw-${outcome}${place in positions && ` at-${place.toLowerCase().replace(' ', '-')}`}">
+            <li class="saw-${outcome}${Object.hasOwn(positions, place) && ` at-${place.toLowerCase().replace(' ', '-')}`}">
               ${symbolOf(symbols[outcome])}<b>${placeOf(place)}</b>${' '}
               <span>${agrees ? 'agrees' : words[outcome]}</span>${' '}
               ${after_ms !== null && html`<span>${after_ms === 0 && each === first ? 'first' : `+${laterText(after_ms)}`}</span>`}
@@ -79,7 +79,7 @@ const positions: Readonly<Record<string, readonly [x: number, y: number]>> = {
 
 /** The same on a map, each at its place, with lines from the first that saw an outage to the others; what has no place on it stands below. */
 export function witnessMap(all: readonly Witness[], look: Partial<WitnessLook> = {}): Part {
-  const placed = all.filter(({ place }) => place in positions);
+  const placed = all.filter(({ place }) => Object.hasOwn(positions, place));
   const [first, ...others] = placed.flatMap(({ place }) => {
     const at = positions[place];
     return at === undefined ? [] : [at];

@@ -29,6 +29,19 @@ describeInBrowser('forms', (browser) => {
     return tab;
   };
 
+  test('a button that copies says so, and keeps its symbol', async () => {
+    const tab = await open(`/monitors/${demo.idOf('Nightly backup')}`);
+    await tab.page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    const copy = tab.page.locator('[data-copy]').filter({ visible: true }).first();
+    await copy.click();
+    await expect.poll(() => copy.innerText()).toContain('Copied');
+    expect(await copy.locator('svg').count()).toBe(1);
+    expect(await tab.page.evaluate('navigator.clipboard.readText()')).toBe(
+      await copy.getAttribute('data-copy'),
+    );
+    await tab.close();
+  });
+
   describe('the editor of a status page', () => {
     const changed = async ({ page }: Tab): Promise<void> => {
       await page.getByLabel('Public name of Checkout', { exact: true }).fill('The till');

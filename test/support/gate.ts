@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, beforeEach } from 'vitest';
+import { afterAll, beforeAll, beforeEach, vi } from 'vitest';
 import { createMailer } from '../../coordinator/account-mail/mail-sending.ts';
 import { createMailSender } from '../../coordinator/account-mail/sender.ts';
 import { connect, type Sql } from '../../coordinator/database/connect.ts';
+import { Session } from '../../coordinator/database/session.ts';
 import type { Sending } from '../../coordinator/deliveries/sending.ts';
 import { createOperations } from '../../coordinator/dependencies.ts';
 import type {
@@ -373,4 +374,14 @@ export const signUpByMail = () => {
       return { email, session };
     },
   };
+};
+
+/** How many statements `work` takes. */
+export const statementsOf = async (work: () => Promise<unknown>): Promise<number> => {
+  const run = vi.spyOn(Session.prototype, 'run');
+  await work();
+  // What requests cost is settled on its own, at any time.
+  const own = run.mock.calls.filter(([text]) => !text.includes('rate_windows'));
+  run.mockRestore();
+  return own.length;
 };

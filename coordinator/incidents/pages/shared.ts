@@ -47,8 +47,11 @@ export const sharedIncident = forAnyone.get(
         <div class="stack shared">
           ${outage(
             {
-              ...{ ...seen, open: ended === null, confirmed: confirmed_at !== null },
-              ...{ witnesses, addresses: 0 },
+              ...seen,
+              open: ended === null,
+              confirmed: confirmed_at !== null,
+              addresses: 0,
+              witnesses,
             },
             {
               title: html`

@@ -49,15 +49,12 @@ export function ledgerBar(ledger: Ledger, times: Times): Html {
   );
   const bar = ({ from: begin, to: end, state }: Stretch): string => {
     const [first, last] = [x(begin), x(end)];
+    const [isFirst, isLast] = [first === 0, last === 1_000];
     // What is not up has an edge of 2 px on either side, which a thin one must have room for; what
     // begins or ends with the window does so here.
-    const wide = first === 0 || last === 1_000 ? Math.max(last - first, edge) : last - first;
-    const isThin = first > 0 && wide < 2 * edge;
-    const inside = isThin ? Math.max(first, edge) : first;
-    const left =
-      last === 1_000 || !isThin
-        ? Math.min(inside, 1_000 - wide)
-        : Math.min(inside, 1_000 - edge - wide);
+    const wide = isFirst || isLast ? Math.max(last - first, edge) : last - first;
+    const [least, most] = [isFirst ? 0 : edge, isLast ? 1_000 : 1_000 - edge];
+    const left = wide < 2 * edge ? Math.min(Math.max(first, least), most - wide) : first;
     const [top, high] = state === 'unknown' || state === 'paused' ? [14, 0] : [0, 28];
     return `M${left.toFixed(2)} ${top}h${wide.toFixed(2)}v${high}h-${wide.toFixed(2)}z`;
   };

@@ -25,7 +25,7 @@ import { lastTokenOf, streams, subjects } from '../../../shared/bus/subjects.ts'
 import { elementOf } from '../../../shared/checks/assignment.ts';
 import { newPingToken, pingFingerprint } from '../../../shared/checks/heartbeat/config.ts';
 import { eventually, passed } from '../../support/eventually.ts';
-import { gateBench } from '../../support/gate.ts';
+import { gateBench, statementsOf } from '../../support/gate.ts';
 import { addHeartbeat, digestOf } from '../../support/monitors.ts';
 import { createNetwork, type Network, testLog } from '../../support/network.ts';
 import {
@@ -34,7 +34,6 @@ import {
   testSecretKey,
 } from '../../support/people.ts';
 import { createAccount } from '../../support/services.ts';
-import { statementsOf } from '../../support/statements.ts';
 
 describe('the keys that a coordinator knows', () => {
   const known = (organisation: string, until: number | null = null): KnownKey => ({

@@ -22,6 +22,7 @@ import {
   length,
   subtract,
   union,
+  wholeDuration,
 } from '../../../shared/base/time.ts';
 import fc from '../../support/random.ts';
 
@@ -330,6 +331,12 @@ describe('status in words', () => {
       [-5, '0 ms', '0 s'],
     ])('of %i ms is written in its largest units, rounded down', (ms, text, brief) => {
       expect([durationText(ms), briefDuration(ms)]).toEqual([text, brief]);
+    });
+
+    test('adds up where all its units are written', () => {
+      const parts = [2_587_128_000, 4_872_000, 0].map(wholeDuration);
+      expect(parts).toEqual(['29 days 22 h 38 min 48 s', '1 h 21 min 12 s', '0']);
+      expect(wholeDuration(2_587_128_000 + 4_872_000)).toBe('30 days');
     });
   });
 });

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { setSignInProvider } from '../../../../coordinator/providers/contract.ts';
 import { newId } from '../../../../shared/base/crypto.ts';
+import { statementsOf } from '../../../support/gate.ts';
 import { createScimHouse, openScimBench, patchOf, type ScimHouse } from '../../../support/scim.ts';
 import { client } from '../../../support/sign-in-providers.ts';
-import { statementsOf } from '../../../support/statements.ts';
 
 /** That many people are settled as one is, with as many statements. */
 
