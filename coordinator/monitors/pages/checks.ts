@@ -231,7 +231,10 @@ export const checkPage = forMembers.get('/monitors/:monitor_id/check', async (re
           notice(
             state,
             why ?? 'An incident was open at that time',
-            incident !== null && html`<a href="/incidents/${incident}">Part of an incident</a>`,
+            incident !== null &&
+              html`
+                <span class="links"><a href="/incidents/${incident}">Part of an incident</a></span>
+              `,
           )
         }
         <section class="card phases">
