@@ -11,39 +11,49 @@ export async function firstSteps({ ask, may }: MembersRequest): Promise<Html | n
   if (!may(hideFirstSteps)) return null;
   const { is_hidden, monitor, channel, colleague, continent } = await ask(showFirstSteps);
   const steps = [
-    { done: monitor, href: '/monitors/new', words: 'Add a monitor' },
-    { done: channel, href: '/alerts', words: 'Send a test to a channel' },
-    { done: colleague, href: '/members/invite', words: 'Invite a colleague' },
-    { done: continent, href: '/probes', words: 'Check from a second continent' },
+    {
+      ...{ done: monitor, href: '/monitors/new', words: 'Add a monitor' },
+      why: 'A website, a server, a DNS name or a scheduled job.',
+    },
+    {
+      ...{ done: channel, href: '/alerts', words: 'Send a test to a channel' },
+      why: 'You know that an alert reaches you before you need it.',
+    },
+    {
+      ...{ done: colleague, href: '/members/invite', words: 'Invite a colleague' },
+      why: 'Somebody else can take over an incident.',
+    },
+    {
+      ...{ done: continent, href: '/probes', words: 'Check from a second continent' },
+      why: 'An outage counts only when another continent confirms it.',
+    },
   ];
   const left = steps.filter(({ done }) => !done).length;
   if (is_hidden || left === 0) return null;
   return html`
-    <section class="card stack" id="first-steps">
-      <div class="section-head">
+    <section class="card settings lines" id="first-steps">
+      <div class="setting">
         <h2>Get started: ${steps.length - left} of ${steps.length} done</h2>
-        <form method="post" action="/first-steps/hide">
-          <button class="button button-quiet">Hide</button>
+        <form class="setting-action" method="post" action="/first-steps/hide">
+          <button class="button">Hide</button>
         </form>
       </div>
-      <ul class="row">
+      <ul class="lines">
         ${steps.map(
-          ({ done, href, words }) =>
-            html`
-              <li>
+          ({ done, href, words, why }) => html`
+            <li class="setting">
+              <div><b>${words}</b><span class="note">${why}</span></div>
+              <div class="setting-action">
                 ${
                   done
-                    ? stateMark('up', words)
-                    : html`<a class="button" href="${safeUrl(href)}">${words}</a>`
+                    ? stateMark('up', 'Done')
+                    : html`<a class="button" href="${safeUrl(href)}">Start<span class="unseen">: ${words}</span></a>`
                 }
-              </li>
-            `,
+              </div>
+            </li>
+          `,
         )}
       </ul>
-      ${
-        !monitor &&
-        html`<p class="soft">Moving from another service? <a href="/import">Import monitors</a></p>`
-      }
     </section>
   `;
 }

@@ -14,7 +14,8 @@ afterAll(() => web.close());
 /** What is left to do, as the dashboard of this person links it; undefined: no list. */
 const left = async (as = web.house.owner): Promise<readonly string[] | undefined> => {
   const { text } = await web.get('/', { as });
-  const [list] = /<section class="card stack" id="first-steps"[\s\S]*?<\/section>/.exec(text) ?? [];
+  const [list] =
+    /<section class="card settings lines" id="first-steps"[\s\S]*?<\/section>/.exec(text) ?? [];
   return list === undefined
     ? undefined
     : [...list.matchAll(/<a class="button" href="([^"]+)"/g)].map(([, href = '']) => href);
