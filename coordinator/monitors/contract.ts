@@ -21,7 +21,13 @@ import { tokenOverlapMs } from '../../shared/checks/heartbeat/config.ts';
 import { kinds } from '../../shared/checks/kinds.ts';
 import { warningCodes } from '../../shared/checks/warnings.ts';
 import { PutOut } from '../groups/contract.ts';
-import { type DashboardSort, dashboardSorts, type StatusRow, statusRows } from './status.ts';
+import {
+  type DashboardSort,
+  dashboardSorts,
+  noGroup,
+  type StatusRow,
+  statusRows,
+} from './status.ts';
 
 /**
  * What the dashboard shows.
@@ -30,7 +36,7 @@ import { type DashboardSort, dashboardSorts, type StatusRow, statusRows } from '
  * `shared/api/`.
  */
 
-export { type DashboardSort, dashboardSorts, type StatusRow, statusRows };
+export { type DashboardSort, dashboardSorts, noGroup, type StatusRow, statusRows };
 
 /** The number of monitors on a page. */
 export const dashboardRows = 50;

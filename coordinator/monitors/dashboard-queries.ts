@@ -14,7 +14,7 @@ import type { OpenWarning } from '../warnings/model.ts';
 import { isWarned, warningsColumn } from '../warnings/queries.ts';
 import { type ListedRow, listedNames } from './row.ts';
 import { failingInside } from './sides.ts';
-import type { DashboardSort, Status, StatusRow } from './status.ts';
+import { type DashboardSort, noGroup, type Status, type StatusRow } from './status.ts';
 import { notCovered, rareStatuses, type StatusCounts } from './status-queries.ts';
 
 export type DashboardFilter = {
@@ -22,6 +22,7 @@ export type DashboardFilter = {
   readonly kind: Kind | null;
   /** Every word of it must occur in name, target, group or a tag. */
   readonly search: string;
+  /** `noGroup`: those in none. */
   readonly group: string | null;
   /** Each of them. */
   readonly tags: readonly string[];
@@ -182,7 +183,8 @@ function matching(
           ${tags.length === 0 ? sql`` : sql`and tags @> ${tags.map(searchText)}::text[]`})`;
   const ofWords = wordsOf(search).map((word) => sql`and s.words like ${`%${escapeLike(word)}%`}`);
   return sql`s.organisation_id = ${organisation} ${ofStatus}
-    ${group === null ? sql`` : sql`and s.group_id = ${group}`} ${ofRow}
+    ${group === null ? sql`` : group === noGroup ? sql`and s.group_id is null` : sql`and s.group_id = ${group}`}
+    ${ofRow}
     ${ofWords.reduce((all, each) => sql`${all} ${each}`, sql``)}`;
 }
 
@@ -205,10 +207,11 @@ export function allFacets(sql: Queryable, organisation: string): Promise<Facet[]
       order by monitors desc, value) as nth
     from monitor_counts where organisation_id = ${organisation} and facet <> 'group') f
   where nth <= ${maxFacets}
-  union all (select 'group', g.id::text, g.name, c.monitors
-    from monitor_counts c join groups g on g.id::text = c.value
-    where c.organisation_id = ${organisation} and g.organisation_id = c.organisation_id
-      and c.facet = 'group'
+  union all (select 'group', c.value, coalesce(g.name, 'No group'), c.monitors
+    from monitor_counts c left join groups g
+      on g.id::text = c.value and g.organisation_id = c.organisation_id
+    where c.organisation_id = ${organisation} and c.facet = 'group'
+      and (g.id is not null or c.value = ${noGroup})
     order by c.monitors desc, g.name_folded limit ${maxFacets})`;
 }
 
@@ -231,8 +234,9 @@ export async function facetsOf(
     sql<Facet[]>`select 'tag' as facet, tag as value, tag as name, count(*) as monitors
       from monitor_status s join monitors m on m.id = s.monitor_id, unnest(m.tags) tag
       where ${where({})} group by tag order by 4 desc, 2 limit ${maxFacets}`,
-    sql<Facet[]>`select 'group' as facet, g.id::text as value, g.name, count(*) as monitors
-      from monitor_status s join groups g on g.id = s.group_id where ${where({ group: null })}
+    sql<Facet[]>`select 'group' as facet, coalesce(g.id, ${noGroup})::text as value,
+        coalesce(g.name, 'No group') as name, count(*) as monitors
+      from monitor_status s left join groups g on g.id = s.group_id where ${where({ group: null })}
       group by g.id order by 4 desc, g.name_folded limit ${maxFacets}`,
   ]);
   return found.flat();

@@ -274,6 +274,9 @@ function incidentOf({ status, since }: StoredStatus) {
 export const statusRows = ['down', 'verifying', 'up', 'maintenance', 'pending', 'paused'] as const;
 export type StatusRow = (typeof statusRows)[number];
 
+/** In the place of a group's id: the monitors that are in none. */
+export const noGroup = '00000000-0000-0000-0000-000000000000';
+
 /** The orders of the dashboard. */
 export const dashboardSorts = [
   'group',

@@ -33,6 +33,7 @@ import {
   listDashboard,
   listFilters,
   nameMonitors,
+  noGroup,
   type StatusRow,
   statusRows,
   undoChange,
@@ -378,14 +379,19 @@ function offeredFilters(offered: Filters, view: View): Html {
   ): Part => {
     const all = offered.filter((each) => each.facet === facet);
     return (
-      all.length > 0 &&
+      all.some(({ value }) => value !== noGroup) &&
       html`
         <div>
           ${menuTitle(title)}
           ${all
             .filter((each, nth) => nth < mostOffered || entryOf(each).current)
             // Groups as in the list, all others by how many they are of.
-            .toSorted((a, b) => (facet === 'group' ? a.name.localeCompare(b.name) : 0))
+            .toSorted((a, b) =>
+              facet !== 'group'
+                ? 0
+                : Number(a.value === noGroup) - Number(b.value === noGroup) ||
+                  a.name.localeCompare(b.name),
+            )
             .map((each) => {
               const { words, narrowed, current } = entryOf(each);
               return menuLink(addressOf(view, narrowed), words, { count: each.monitors, current });

@@ -5,6 +5,7 @@ import {
   dashboardSorts,
   listDashboard,
   listFilters,
+  noGroup,
   undoChange,
 } from '../../../coordinator/monitors/contract.ts';
 import { dashboardPage } from '../../../coordinator/monitors/dashboard-queries.ts';
@@ -204,6 +205,9 @@ describe('the dashboard', () => {
     });
     expect(items.map(({ name }) => name)).toEqual(['Invoices', 'Nightly backup']);
     expect([matching, counts.all]).toEqual([2, 2]);
+    expect(await namesOf({ group: noGroup })).toEqual(
+      (await list()).items.flatMap(({ name, group }) => (group === null ? [name] : [])),
+    );
   });
 
   test('filters compose, and counts, trouble and further filters are of what is left', async () => {
@@ -232,9 +236,10 @@ describe('the dashboard', () => {
     expect(await left({ tag: 'pay', kind: 'dns' })).toEqual([['Three'], 1]);
     // Words find tags too; a status narrows the rows alone.
     expect(await left({ q: 'pay', status: 'up' })).toEqual([[], 2]);
-    const all = ['kind dns 1', 'kind https 2', 'tag eu 2', 'tag pay 2'];
+    const all = [`group ${noGroup} 3`, 'kind dns 1', 'kind https 2', 'tag eu 2', 'tag pay 2'];
     expect((await offered({})).toSorted()).toEqual(all);
     expect((await offered({ kind: 'dns' })).toSorted()).toEqual([
+      `group ${noGroup} 1`,
       'kind dns 1',
       'kind https 2',
       'tag pay 1',
@@ -242,6 +247,7 @@ describe('the dashboard', () => {
     const [two] = (await list({ q: 'two' }, of.owner)).items;
     await bench.call(updateMonitor, of.owner, { monitor_id: two?.id, tags: ['us'] });
     expect((await offered({})).toSorted()).toEqual([
+      `group ${noGroup} 3`,
       'kind dns 1',
       'kind https 2',
       'tag eu 1',
