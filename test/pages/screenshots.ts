@@ -29,6 +29,14 @@ const browser = await launchBrowser();
 try {
   const demo = await seedDemo(web.sql, web.house.organisation, now);
   await seedOwnThings(web, now);
+  await web.sql`update organisations set name = 'Shop' where id = ${web.house.organisation}`;
+  for (const [role, email] of [
+    ['owner', 'ana@shop.example'],
+    ['admin', 'ben@shop.example'],
+    ['member', 'chiara@shop.example'],
+    ['viewer', 'vera@shop.example'],
+  ] as const)
+    await web.sql`update users set email = ${email} where id = ${web.house[role].user}`;
   const failed: string[] = [];
   for (const look of pageLooks.filter(({ name }) => name.startsWith(process.argv[3] ?? '')))
     for (const scheme of ['light', 'dark'] as const)
