@@ -36,7 +36,9 @@ try {
     ['member', 'chiara@shop.example'],
     ['viewer', 'vera@shop.example'],
   ] as const)
-    await web.sql`update users set email = ${email} where id = ${web.house[role].user}`;
+    await web.sql`with told as (update audit_log set who = ${email}
+        where who = ${web.house[role].email})
+      update users set email = ${email} where id = ${web.house[role].user}`;
   const failed: string[] = [];
   for (const look of pageLooks.filter(({ name }) => name.startsWith(process.argv[3] ?? '')))
     for (const scheme of ['light', 'dark'] as const)

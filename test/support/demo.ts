@@ -441,17 +441,19 @@ export const seedDemo = async (sql: Sql, organisation: string, now: number): Pro
     await storeChecks(sql, keyOf.get(idOf(name)) ?? 0, checks);
   }
 
-  const pings = ['Nightly backup', 'Invoices'].map((name, index) => ({
-    id: newId(),
-    monitor_id: idOf(name),
-    kind: 'success',
-    exit_code: 0,
-    at: at((5 + index) * hour),
-    run_ms: 412_000,
-    method: 'POST',
-    body: 'done',
-    ear: 'Frankfurt',
-  }));
+  const pings = ['Nightly backup', 'Invoices'].flatMap((name, index) =>
+    Array.from({ length: 7 }, (_, back) => ({
+      id: newId(),
+      monitor_id: idOf(name),
+      kind: 'success',
+      exit_code: 0,
+      at: at((5 + index) * hour + back * day),
+      run_ms: 412_000 - back * 3_000,
+      method: 'POST',
+      body: `${(41_204 - back * 310).toLocaleString('en')} files`,
+      ear: back % 3 === 1 ? 'Virginia' : 'Frankfurt',
+    })),
+  );
   await sql`insert into beats ${rowsFor(sql, 'beats', pings)}`;
 
   const cause = JSON.stringify({

@@ -1,6 +1,7 @@
 import { createAssistantKey, recordFingerprint } from '../../coordinator/assistants/connections.ts';
 import type { Sql } from '../../coordinator/database/connect.ts';
 import { insertDraft } from '../../coordinator/imports/queries.ts';
+import { insertSession } from '../../coordinator/people/sessions.ts';
 import { createSecretsAtRest } from '../../coordinator/secrets/at-rest.ts';
 import { newId } from '../../shared/base/crypto.ts';
 import { importKuma } from '../../shared/imports/uptime-kuma.ts';
@@ -311,6 +312,23 @@ export const seedOwnThings = async (
   await seedOrganisation({ sql, house }, now);
   await seedOwnOutages({ sql, house }, now);
   await seedStores({ sql }, now);
+  for (const [device, address, ago] of [
+    [
+      'Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) Version/18.5 Safari/604.1',
+      '203.0.113.40',
+      2,
+    ],
+    [
+      'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) Chrome/140.0.0.0 Safari/537.36',
+      '198.51.100.7',
+      50,
+    ],
+  ] as const)
+    await insertSession(sql, {
+      ...{ id: newId(), user: house.owner.user, device, address },
+      fingerprint: Buffer.from(device),
+      at: now - ago * 3_600_000,
+    });
   const { user } = house.viewer;
   await sql`insert into second_factors (user_id, secret, created_at, last_step, recovery_codes) values (${user}, ${Buffer.alloc(60)}, ${new Date(now - 20 * 86_400_000)}, 0, array['00', '01', '02']::bytea[])`;
   const [added, used] = [new Date(now - 12 * 86_400_000), new Date(now - 3 * 3_600_000)];

@@ -245,7 +245,7 @@ export const startWeb = async ({
       user,
       at: Date.now(),
       address: '127.0.0.1',
-      device: 'a test',
+      device: 'Mozilla/5.0 (X11; Linux x86_64) Chrome/140.0.0.0 Safari/537.36',
     });
     const made = `${sessionCookie}=${text}`;
     cookies.set(user, made);

@@ -3,7 +3,7 @@ import type { OutputOf } from '../../../shared/api/operation.ts';
 import type { getMonitorPings } from '../../../shared/api/results.ts';
 import { durationText } from '../../../shared/base/time.ts';
 import { copyable, figure, linkButton, stateMark, tabs } from '../../web/elements.ts';
-import { type Html, html, icon } from '../../web/html.ts';
+import { type Html, html, icon, type Part } from '../../web/html.ts';
 import { menuButton, menuTitle } from '../../web/menu.ts';
 import { forMembers, type MembersRequest, seeOther } from '../../web/page.ts';
 import { number, table } from '../../web/tables.ts';
@@ -78,19 +78,24 @@ export function pingList(pings: readonly Ping[], times: Times): Html {
           When: times.moment(ping.at),
           Outcome: markOf(ping),
           'Run time': number(ping.run_ms === null ? '–' : durationText(ping.run_ms)),
-          Message:
-            ping.body === ''
-              ? html`<span class="softer">–</span>`
-              : html`
-                <details>
-                  <summary><span>${ping.body.slice(0, 60)}${ping.body.length > 60 && '…'}</span></summary>
-                  <pre>${ping.body}</pre>
-                </details>
-              `,
+          Message: messageOf(ping),
           'Received by': ping.received_by,
         })),
       )}`;
 }
+
+/** What is longer than a line is opened. */
+function messageOf({ body }: Ping): Part {
+  if (body.length <= longestLine && !body.includes('\n')) return body === '' ? '–' : body;
+  return html`
+    <details>
+      <summary><span>${body.slice(0, longestLine)}…</span></summary>
+      <pre>${body}</pre>
+    </details>
+  `;
+}
+
+const longestLine = 60;
 
 function markOf({ kind, exit_code }: Ping): Html {
   if (kind === 'success') return stateMark('up', 'Done');

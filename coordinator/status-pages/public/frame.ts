@@ -340,11 +340,10 @@ function footer(view: View, rest: string): Html {
           <span data-zone-name>${words.timesIn(page.zone)}</span> · ${around(
             formats.wholeTime(page.now),
             words.asOf,
-          )} · <a
-            href="${safeUrl(pathOf(view, '/measured'))}"
-          >
-            ${words.measured}
-          </a>
+          )}
+        </p>
+        <p>
+          <a href="${safeUrl(pathOf(view, '/measured'))}">${words.measured}</a>
           ${
             view.aboutUs !== undefined &&
             html` · <a href="${safeUrl(view.aboutUs)}">${words.aboutUs}</a>`
