@@ -1,7 +1,7 @@
 import { type DescribedSides, withoutNames } from '../../shared/base/sides.ts';
 import type { Clock } from '../../shared/base/time.ts';
 import { causeSentence } from '../../shared/checks/causes.ts';
-import type { Cause, Outcome, Phases } from '../../shared/checks/result.ts';
+import type { Cause, Json, Outcome, Phases } from '../../shared/checks/result.ts';
 import type { Sql } from '../database/connect.ts';
 import type { Results } from '../results/reading.ts';
 import { openShare } from '../shares/links.ts';
@@ -26,6 +26,8 @@ type SharedIncident = {
   readonly sides: DescribedSides | null;
   /** Of the check that failed first. */
   readonly phases: Phases | null;
+  /** How many its checks connected to, and not which. */
+  readonly addresses: number;
   readonly checks: readonly SharedCheck[];
   readonly samples: readonly {
     readonly at: number;
@@ -81,6 +83,7 @@ type WholeIncident = {
   readonly evidence: readonly (Omit<SharedCheck, 'cause'> & {
     readonly cause: Cause | null;
     readonly place: string | null;
+    readonly evidence: Json;
   })[];
   readonly samples: readonly {
     readonly at: number;
@@ -104,6 +107,7 @@ function sharedFrom({ incident, evidence, samples, time_zone }: WholeIncident): 
     layer: incident.layer,
     sides: told && withoutNames(told),
     phases: evidence.find(({ part }) => part === 'seen')?.phases ?? null,
+    addresses: new Set(evidence.flatMap((check) => addressOf(check.evidence))).size,
     // Whose office sees it is nobody else's matter.
     checks: outsideOf(evidence).map(({ part, continent, at, outcome, took_ms, cause, phases }) => ({
       part,
@@ -116,6 +120,11 @@ function sharedFrom({ incident, evidence, samples, time_zone }: WholeIncident): 
     })),
     samples: samples.map(({ at, continent, outcome }) => ({ at, continent, outcome })),
   };
+}
+
+function addressOf(evidence: Json): readonly string[] {
+  const isRecord = typeof evidence === 'object' && evidence !== null && 'address' in evidence;
+  return isRecord && typeof evidence.address === 'string' ? [evidence.address] : [];
 }
 
 function sentenceOf(cause: Cause | null): string | null {

@@ -50,7 +50,6 @@ export const sharedIncident = forAnyone.get(
               ...seen,
               open: ended === null,
               confirmed: confirmed_at !== null,
-              addresses: 0,
               witnesses,
             },
             {

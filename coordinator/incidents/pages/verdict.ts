@@ -18,7 +18,7 @@ type Judged = {
   readonly confirmed: boolean;
   /** Of the check that failed first. */
   readonly phases: PhaseTimes | null;
-  /** How many its checks connected to; 0 where that is not known. */
+  /** How many its checks connected to. */
   readonly addresses: number;
   /** The first of them that failed, what confirmed it, and all others. */
   readonly witnesses: readonly Witness[];

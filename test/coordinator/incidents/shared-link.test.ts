@@ -43,6 +43,18 @@ describe('sharing', () => {
   const textOf = (link: string): string => link.slice(link.lastIndexOf('/') + 1);
 
   describe('a share link', () => {
+    test('says how many addresses the places got, and not which', async () => {
+      const id = await incident();
+      await bench.sql`insert into incident_evidence (incident_id, part, continent, probe, at, outcome,
+          took_ms, evidence)
+        values (${id}, 'matrix', 'Asia', 'Singapore', now(), 0, 12, '{"address":"203.0.113.77"}'),
+          (${id}, 'confirmed', 'Africa', 'Lagos', now(), 1, 12, '{"address":"203.0.113.10"}')`;
+      const { link } = await bench.call(shareIncident, house.member, { incident_id: id });
+      const seen = await shares.read(textOf(link));
+      expect(seen?.addresses).toBe(2);
+      expect(JSON.stringify(seen)).not.toContain('203.0.113');
+    });
+
     test('says that places inside answer, and not whose they are', async () => {
       const [id, place] = [await incident(), newId()];
       await bench.sql`insert into places (id, organisation_id, name, continent)
