@@ -179,7 +179,7 @@ export const probesPage = forMembers.get('/probes', async (request) => {
           ${stepTable([...continents.values()].flat().map((each) => rowOf(each, request)))}
           ${invitations}
           <div class="folds">
-            ${fold({ title: 'What the columns mean', body: columnWords(request) })}
+            ${fold({ title: 'How to read this list', body: columnWords(request) })}
           </div>
         </div>
       `,
