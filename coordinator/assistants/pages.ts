@@ -335,8 +335,8 @@ function destination({ way }: AskedConsent): Html {
   return way.is === 'site'
     ? html`<b>${way.host}</b>`
     : way.is === 'machine'
-      ? html`<b>a program on this computer</b> <span class="note">${way.host}</span>`
-      : html`<b>a program on this device</b> <span class="note">${way.host}:</span>`;
+      ? html`<b>A program on this computer</b> <span class="note">${way.host}</span>`
+      : html`<b>A program on this device</b> <span class="note">${way.host}:</span>`;
 }
 
 function warning({ way, client }: AskedConsent): Html | false {

@@ -1,5 +1,5 @@
 import type { OutputOf } from '../../shared/api/operation.ts';
-import { capital } from '../../shared/base/text.ts';
+import { capital, listInWords } from '../../shared/base/text.ts';
 import { isService } from '../../shared/imports/download.ts';
 import {
   isSource,
@@ -254,7 +254,10 @@ function shown(
     undone: `Import from ${name} undone`,
   };
   const below = {
-    draft: count === '' ? 'Nothing of it can be created.' : `Would create or change ${count}.`,
+    draft:
+      count === ''
+        ? 'Nothing of it can be created.'
+        : `${capital(count)} will be created or changed.`,
     applied: `${count}.`,
     undone: 'What it created is deleted. Monitors stay in the trash for 7 days.',
   };
@@ -284,19 +287,19 @@ function shown(
           </form>
         `
       }
-      ${found.omissions.length > 0 && omissionTable(found)}
       ${objects.length > 0 && is !== 'undone' && objectTable(found)}
+      ${leftOut(found)}
       ${is === 'draft' && count !== '' && applyForm(found, state)}
     `,
   });
 }
 
 function countWords(objects: Import['objects']): string {
-  return Object.entries(kindNames)
+  const counts = Object.entries(kindNames)
     .map(([kind, words]) => [objects.filter((one) => one.kind === kind).length, words] as const)
     .filter(([count]) => count > 0)
-    .map(([count, [one, many]]) => `${count} ${count === 1 ? one : many}`)
-    .join(', ');
+    .map(([count, [one, many]]) => `${count} ${count === 1 ? one : many}`);
+  return listInWords(counts);
 }
 
 function applyForm({ id, variables }: Import, state: FormState): Html {
@@ -329,16 +332,8 @@ function applyForm({ id, variables }: Import, state: FormState): Html {
 `;
 }
 
-function omissionTable({ omissions }: Import): Html {
-  return html`
-    <section>
-      <h2>Left out or changed</h2>
-      ${table(omissions.map(({ why, of }) => ({ Where: of.join(', ') || '–', Reason: capital(why) })))}
-    </section>
-  `;
-}
-
-function objectTable({ objects }: Import): Html {
+function objectTable({ objects, omissions }: Import): Html {
+  const changed = objects.some(({ name }) => omissions.some(({ of }) => of.includes(name)));
   return html`
     <section>
       <h2>What is imported</h2>
@@ -346,8 +341,35 @@ function objectTable({ objects }: Import): Html {
         objects.map(({ kind, name }) => ({
           Name: html`<b>${name}</b>`,
           Kind: capital(kindNames[kind]?.[0] ?? kind),
+          ...(changed && {
+            Difference:
+              omissions
+                .filter(({ of }) => of.includes(name))
+                .map(({ why }) => capital(why))
+                .join(' ') || '–',
+          }),
         })),
       )}
     </section>
   `;
+}
+
+/** What no object stands for. */
+function leftOut({ objects, omissions }: Import): Html | false {
+  const names = objects.map(({ name }) => name);
+  const rest = omissions.filter(({ of }) => !of.some((each) => names.includes(each)));
+  return (
+    rest.length > 0 &&
+    html`
+      <section>
+        <h2>What is left out</h2>
+        ${table(
+          rest.map(({ why, of }) => ({
+            Name: html`<b>${of.join(', ') || '–'}</b>`,
+            Reason: capital(why),
+          })),
+        )}
+      </section>
+    `
+  );
 }

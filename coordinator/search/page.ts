@@ -254,8 +254,8 @@ async function actsFor(request: MembersRequest, { q, typos }: Asked): Promise<re
 
 type Item = OutputOf<typeof search>['items'][number];
 
-function actLink({ verb, symbol, path }: Act, { id, name, detail }: Item): Html {
-  return link(`/monitors/${id}/${path}`, icon(symbol), `${verb} ${name}`, detail);
+function actLink({ verb, symbol, path }: Act, { id, name }: Item): Html {
+  return link(`/monitors/${id}/${path}`, icon(symbol), `${verb} ${name}`, null);
 }
 
 function link(href: string, symbol: Part, name: Part, more: Part): Html {

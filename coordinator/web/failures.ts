@@ -33,7 +33,7 @@ function saying(
       <div class="card stack question">
         ${heading({ sentence, below })}
         ${more}
-        <p class="actions">${linkButton('/', 'Go to monitors')}</p>
+        <p class="actions">${linkButton('/', 'Go to monitors', { main: true })}</p>
       </div>
     `,
   });

@@ -189,7 +189,7 @@ function facts(channel: Channel, kinds: readonly Kind[], times: Times): Html {
           ? '–'
           : stacked(
               times.ago(last_delivered_at),
-              p95_ms !== null && `95% delivered within ${p95Text(p95_ms)}`,
+              p95_ms !== null && `95% within ${p95Text(p95_ms)}`,
             ),
       )}
     </dl>

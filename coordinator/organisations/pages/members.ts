@@ -35,12 +35,12 @@ import {
 import { acts, led, table } from '../../web/tables.ts';
 
 const roles: readonly Choice[] = [
+  { value: 'viewer', label: 'Viewer', help: 'Read only.' },
   {
     value: 'member',
     label: 'Member',
     help: 'Creates and edits monitors, channels and status pages.',
   },
-  { value: 'viewer', label: 'Viewer', help: 'Read only.' },
   { value: 'admin', label: 'Admin', help: 'Also manages members, probes and the organisation.' },
 ];
 

@@ -162,7 +162,7 @@ export const organisationPage = forMembers.get('/organisation', async (request) 
             may(endOrganisation) &&
             row(
               'Sign-in provider',
-              'Members sign in at your own provider, with the role of their groups',
+              'Lets members sign in at your own provider, with the role of their groups',
               linkButton(
                 '/organisation/sign-in',
                 html`Change<span class="unseen"> sign-in provider</span>`,
@@ -171,7 +171,11 @@ export const organisationPage = forMembers.get('/organisation', async (request) 
           }
           ${
             may(beginExport) &&
-            row('Export', 'All data, as one file', linkButton('/organisation/export', 'Export'))
+            row(
+              'Your data',
+              'Everything, as one file',
+              linkButton('/organisation/export', 'Export'),
+            )
           }
         </dl>
         <section>

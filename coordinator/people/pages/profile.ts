@@ -199,7 +199,10 @@ export const sessionsPage = forPersons.get('/profile/sessions', async ({ askOwn,
         ${table(
           items.map(({ id, device, address, last_used_at, created_at, is_this }) => ({
             id: `session-${id}`,
-            Browser: [device, is_this && html` <span class="tag">This browser</span>`],
+            Browser: [
+              html`<b>${device}</b>`,
+              is_this && html` <span class="tag">This browser</span>`,
+            ],
             Address: address,
             'Last used': is_this ? 'now' : times.ago(last_used_at),
             'Signed in': times.whole(created_at),

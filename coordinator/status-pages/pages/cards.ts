@@ -108,10 +108,10 @@ export function readersOf(
   return `Visible to every visitor. ${able} can be notified: e-mail is not set up.`;
 }
 
-/** `1 subscriber, 2 not confirmed yet` */
+/** `1 subscriber, 2 waiting to confirm` */
 export function subscribersText(confirmed: number, waiting: number): string {
   const words = `${confirmed === 0 ? 'No' : confirmed} ${confirmed === 1 ? 'subscriber' : 'subscribers'}`;
-  return waiting === 0 ? words : `${words}, ${waiting} not confirmed yet`;
+  return waiting === 0 ? words : `${words}, ${waiting} waiting to confirm`;
 }
 
 export const impactWords: Readonly<Record<(typeof impacts)[number], string>> = {

@@ -190,7 +190,7 @@ export function addFold(editing: Editing): Part {
 }
 
 function offeredWords(count: number): string {
-  return `${count} ${count === 1 ? 'monitor' : 'monitors'} of these groups not on the page`;
+  return `${count} more ${count === 1 ? 'monitor' : 'monitors'} in these groups`;
 }
 
 /** What a search looks in: everything, what joined a published group, a group, a tag. */

@@ -41,7 +41,7 @@ test('a file is looked at, imported, and undone', async () => {
   expect([status, to]).toEqual([303, expect.stringMatching(/^\/import\/[0-9a-f-]{36}$/)]);
 
   const draft = await web.get(to, { as: 'owner' });
-  expect(draft.text).toContain('Would create or change 1 monitor.');
+  expect(draft.text).toContain('1 monitor will be created or changed.');
   expect(draft.text).toContain('The condition len([BODY].x) &gt; 2 is left out');
   expect(draft.text).toContain('front &lt;b&gt;');
   expect(draft.text).not.toContain('very-secret');

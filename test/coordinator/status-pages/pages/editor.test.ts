@@ -134,7 +134,7 @@ describe('the editor of a status page', () => {
     expect(shown).not.toContain('internal');
     // What joins a published group is offered, and not published by itself.
     await monitorMade('db-internal-3', group);
-    expect(textOf(await get(at))).toContain('1 monitor of these groups not on the page');
+    expect(textOf(await get(at))).toContain('1 more monitor in these groups');
   });
 
   test('shows beside it what visitors would read, before anything is saved', async () => {
