@@ -452,6 +452,9 @@ export function servicePage(view: View, style: string, id: string): string | und
     .filter((each) => each.down > 0 || each.maintenance > 0)
     .toReversed();
   const own = page.incidents.filter(({ monitors }) => monitors.includes(id));
+  const measured = daysMeasured(monitor.days);
+  // A longer span says the same as one that has all of its days.
+  const spans = percentDays.filter((_, at) => (percentDays[at - 1] ?? 0) < measured || at === 0);
   return framed(view, style, {
     rest: `/services/${id}`,
     title: `${monitor.name}: ${words.states[monitor.state]} – ${page.title}`,
@@ -466,15 +469,14 @@ export function servicePage(view: View, style: string, id: string): string | und
         ${slowLine(monitor, view)}
         <ul class="services"><li>${bars(monitor.days, view)}</li>${daysAxis(view)}</ul>
         <dl class="figures">
-          ${percentDays.map((days) => {
-            const value = monitor.percent[days];
-            return html`
+          ${spans.map(
+            (days) => html`
               <div>
-                <dt>${words.uptimeOver(days)}</dt>
-                <dd>${percentText(view, value)}</dd>
+                <dt>${words.uptimeOver(Math.min(days, Math.max(1, measured)))}</dt>
+                <dd>${percentText(view, monitor.percent[days])}</dd>
               </div>
-            `;
-          })}
+            `,
+          )}
         </dl>
       </section>
       ${legend(view)}

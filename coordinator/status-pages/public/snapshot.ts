@@ -159,12 +159,12 @@ function daysOf(
 
 export type DayState = 'up' | 'down' | 'maintenance' | 'unknown' | 'none';
 
-/** A day with any downtime counts as down; otherwise its longest state counts. */
+/** A day with any downtime counts as down, otherwise one with any maintenance as that. */
 export function dayState({ up, down, maintenance, unknown }: PublicDay): DayState {
-  const limit = Math.max(up, maintenance, unknown);
   if (down > 0) return 'down';
-  if (limit === 0) return 'none';
-  return unknown === limit ? 'unknown' : maintenance === limit ? 'maintenance' : 'up';
+  if (maintenance > 0) return 'maintenance';
+  if (up === 0 && unknown === 0) return 'none';
+  return unknown >= up ? 'unknown' : 'up';
 }
 
 /** The days of several as one: it was down where any was, for as long as the longest. */

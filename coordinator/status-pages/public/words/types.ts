@@ -1,6 +1,6 @@
 import type { WitnessWords } from '../../../web/witnesses.ts';
 import type { Impact, PostKind, UpdateKind } from '../../model.ts';
-import type { DayState, PercentDays, PublicObjective, PublicState } from '../snapshot.ts';
+import type { DayState, PublicObjective, PublicState } from '../snapshot.ts';
 
 /**
  * All words of a public page in one language, a file each beside this one. Names and texts of people
@@ -37,7 +37,7 @@ export type Words = {
   ) => string;
   readonly kept: string;
   readonly missed: string;
-  readonly uptimeOver: (days: PercentDays) => string;
+  readonly uptimeOver: (days: number) => string;
   readonly posts: Readonly<Record<UpdateKind, string>>;
   readonly postMortem: string;
   readonly affects: string;

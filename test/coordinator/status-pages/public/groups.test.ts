@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { mainPage } from '../../../../coordinator/status-pages/public/render.ts';
-import { daysTogether } from '../../../../coordinator/status-pages/public/snapshot.ts';
+import { mainPage, servicePage } from '../../../../coordinator/status-pages/public/render.ts';
+import { dayState, daysTogether } from '../../../../coordinator/status-pages/public/snapshot.ts';
 import { dayUp, pageNow, publicMonitor, publicPage, publicView } from '../../../support/web.ts';
 
 const hour = 3_600_000;
@@ -23,6 +23,34 @@ describe('the days of a group', () => {
       { from: 0, up: 0, down: 0, maintenance: 2 * hour, unknown: 4 * hour },
     ]);
     expect(daysTogether([])).toEqual([]);
+  });
+});
+
+describe('a day', () => {
+  test('is one of an outage, else of maintenance, however short, else what most of it was', () => {
+    const of = (shares: object) => dayState({ ...dayUp(0), up: 20 * hour, ...shares });
+    expect(of({ down: 1, maintenance: hour })).toBe('down');
+    expect(of({ maintenance: 1 })).toBe('maintenance');
+    expect(of({ unknown: hour })).toBe('up');
+    expect(of({ unknown: 21 * hour })).toBe('unknown');
+    expect(of({ up: 0 })).toBe('none');
+  });
+});
+
+describe('the page of a service', () => {
+  test('names uptime by the days that were measured', () => {
+    const spansOf = (measured: number) => {
+      const days = Array.from({ length: 90 }, (_, at) =>
+        at < 90 - measured ? { ...dayUp(at), up: 0 } : dayUp(at),
+      );
+      const rows = [{ ...publicMonitor('Checkout', { days }), id: 'it' }];
+      const text = servicePage(publicView(publicPage({ rows })), '/style.css', 'it') ?? '';
+      return [...text.matchAll(/Uptime, (\d+)/g)].map(([, days]) => Number(days));
+    };
+    expect(spansOf(90)).toEqual([7, 30, 90]);
+    expect(spansOf(65)).toEqual([7, 30, 65]);
+    expect(spansOf(20)).toEqual([7, 20]);
+    expect(spansOf(3)).toEqual([3]);
   });
 });
 
