@@ -194,6 +194,7 @@ export function documentOf(shown: ShownPage, frame: Frame): Html {
           <div class="beside">
             ${unsentBar}
             ${isLive && offlineBar(frame)}
+            ${onPaper(caller, frame)}
             <main id="main" tabindex="-1">
               ${ends(frame)}
               ${frame.managedBy !== null && managedNotice(frame.managedBy)}
@@ -346,6 +347,11 @@ function offlineBar({ request: { times } }: Frame): Html {
       <button class="button" type="button" data-retry>Retry</button>
     </div>
   `;
+}
+
+/** Whose page is printed, and of which moment. */
+function onPaper({ organisation }: Caller, { request: { times, now } }: Frame): Html {
+  return html`<p class="on-paper">${organisation.name} · ${times.whole(now)} ${times.zoneName(now)}</p>`;
 }
 
 /** The organisation will be deleted unless an owner keeps it: every page says so. */

@@ -304,35 +304,37 @@ async function postPage(
         ${formSummary(state)}
         <form class="columns editor" method="post">
           ${enterSaves}
-          <div class="card stack" data-refreshes>
-            ${choiceField({
-              name: 'kind',
-              label: 'Status',
-              state,
-              choices: usual.map(({ kind, text }) => ({
-                value: kind,
-                label: postKindWords[kind] ?? kind,
-                help: html`<span lang="${page.language}">${text}</span>`,
-              })),
-            })}
-            ${textArea({
-              name: 'text',
-              label: 'Message',
-              state,
-              rows: 4,
-              required: false,
-              help: 'Default: the text above. Visible to every visitor.',
-            })}
-            <div class="actions">
-              <button class="button button-main" name="act" value="save">
-                ${icon('send')}Post
-              </button>
-              ${linkButton(`/status-pages/${page.id}`, 'Cancel')}
+          <div class="stack">
+            <div class="card stack" data-refreshes>
+              ${choiceField({
+                name: 'kind',
+                label: 'Status',
+                state,
+                choices: usual.map(({ kind, text }) => ({
+                  value: kind,
+                  label: postKindWords[kind] ?? kind,
+                  help: html`<span lang="${page.language}">${text}</span>`,
+                })),
+              })}
+              ${textArea({
+                name: 'text',
+                label: 'Message',
+                state,
+                rows: 4,
+                required: false,
+                help: 'Default: the text above. Visible to every visitor.',
+              })}
+              <div class="actions">
+                <button class="button button-main" name="act" value="save">
+                  ${icon('send')}Post
+                </button>
+                ${linkButton(`/status-pages/${page.id}`, 'Cancel')}
+              </div>
             </div>
+            ${postsOf(told, request)}
           </div>
           ${previewFrame(document)}
         </form>
-        ${postsOf(told, request)}
       </div>
     `,
   });
@@ -355,16 +357,15 @@ function postsOf({ page, incident }: PostedIncident, { times, may }: MembersRequ
                     ${
                       may(deleteStatusPagePost) &&
                       html`
-                        <form
-                          method="post"
-                          action="/status-pages/${page.id}/incidents/${incident.id}/posts/${post.id}/delete"
+                        <button
+                          class="button button-quiet"
+                          formaction="/status-pages/${page.id}/incidents/${incident.id}/posts/${post.id}/delete"
+                          formnovalidate
                         >
-                          <button class="button button-quiet">
-                            ${icon('delete')}Delete<span class="unseen">
-                              ${' '}the post of ${times.moment(post.written_at)}
-                            </span>
-                          </button>
-                        </form>
+                          ${icon('delete')}Delete<span class="unseen">
+                            ${' '}the post of ${times.moment(post.written_at)}
+                          </span>
+                        </button>
                       `
                     }
                   </li>
