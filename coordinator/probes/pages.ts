@@ -310,7 +310,7 @@ function hostText(checker: Checker): string {
   const known = [
     ...(checker.private ? [privateText(checker)] : []),
     ...(origin_as === null ? [] : [`AS${origin_as}`]),
-    ...(version === null ? [] : [version]),
+    ...(version === null ? [] : [`v${version}`]),
     ...(Math.abs(clock_offset_ms ?? 0) < leastClockMs
       ? []
       : [`clock ${clockText(clock_offset_ms)}`]),
@@ -332,7 +332,7 @@ function checkedText(checker: Checker): Part {
   const { monitors, checks, refuted } = checker;
   if (monitors === 0) return '–';
   return stacked(
-    `${countText(monitors)} ${monitors === 1 ? 'monitor' : 'monitors'}, ${countText(checks)} ${checks === 1 ? 'check' : 'checks'}`,
+    `${countText(monitors)} ${monitors === 1 ? 'monitor' : 'monitors'}, ${countText(checks)} ${checks === 1 ? 'check' : 'checks'} in ${countedMinutes} min`,
     refuted > 0 && `${refutedText(checker)} disagreed`,
   );
 }

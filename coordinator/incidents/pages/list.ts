@@ -275,7 +275,7 @@ function rowOf(
   const { id, monitor_name, cause, started_at, resolved_at, seen_from, confirmed_from } = incident;
   const { open, acknowledged_at, acknowledged_by, times: count = 1 } = incident;
   const long = (resolved_at === null ? now : Date.parse(resolved_at)) - Date.parse(started_at);
-  const from = (isOfJob(incident) ? [] : [seen_from, confirmed_from])
+  const from = [seen_from, confirmed_from]
     .flatMap((probe) => (probe === null ? [] : [shortName(probe.continent)]))
     .join(', ');
   return {
@@ -297,7 +297,7 @@ function rowOf(
     Cause: cause ?? '–',
     Started: times.moment(started_at),
     Duration: number(durationText(long)),
-    'First seen from': from === '' ? '–' : from,
+    'First seen from': isOfJob(incident) ? 'The job' : from || '–',
     ...(acknowledges
       ? { Acknowledge: acts(isToAcknowledge(incident) && acknowledgeForm(incident)) }
       : {}),

@@ -35,7 +35,7 @@ export function incidentStory(incident: Incident, outcomes: readonly string[], t
         incident.open &&
         html`
           <li>
-            <span class="story-when">now</span>
+            <span class="story-when story-now">now</span>
             ${icon('again')}
             <span>
               ${

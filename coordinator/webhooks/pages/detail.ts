@@ -74,7 +74,7 @@ async function pageOf(
       <div class="stack">
         ${heading({
           sentence: webhookSentence(webhook),
-          below: 'Receives a signed POST for each event.',
+          below: 'Receives a signed POST for each of its events.',
           actions: actionsOf(request, webhook),
           trail: webhookTrail,
         })}
@@ -138,7 +138,7 @@ function whyNot(request: MembersRequest, webhook: Webhook): Html | null {
     : notice(
         'down',
         html`Every attempt failed since ${request.times.moment(failing_since)}`,
-        'Events are sent again for three days each. After five days without a success the webhook is turned off.',
+        'Each event is retried for three days. After five days without a success the webhook is turned off.',
       );
 }
 
