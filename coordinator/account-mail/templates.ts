@@ -2,7 +2,7 @@ import type { About } from './queries.ts';
 
 /** The words of a mail: a few sentences, for some figures and tables, and at most one link each. */
 export type Words = {
-  /** English by default. */
+  /** Of a status page; others are in English. */
   readonly language?: string;
   /** Precedes the repeated address, for readers who see no button. */
   readonly or?: string;
@@ -39,11 +39,13 @@ export function asText(words: Words): string {
 
 const text = 'font:15px/1.5 system-ui,sans-serif;color:#171b21';
 const paragraph = `margin:0 0 16px;${text}`;
+const card =
+  'max-width:520px;margin:0 auto;padding:24px;border:1px solid #dfe3e8;border-radius:8px;background:#ffffff';
 const button =
-  'display:inline-block;padding:9px 16px;border-radius:5px;background:#171b21;color:#ffffff;text-decoration:none;font:15px/1.2 system-ui,sans-serif';
+  'display:inline-block;padding:9px 16px;border-radius:5px;background:#0a5bb5;color:#ffffff;text-decoration:none;font:15px/1.2 system-ui,sans-serif';
 
 export function asHtml({
-  language = 'en',
+  language,
   or = 'Or open this link:',
   subject,
   sentences,
@@ -54,8 +56,14 @@ export function asHtml({
   leave,
 }: Words): string {
   return [
-    `<!doctype html><html lang="${html(language)}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${html(subject)}</title></head>`,
-    '<body style="margin:0;padding:24px;background:#ffffff"><div style="max-width:520px">',
+    `<!doctype html><html lang="${html(language ?? 'en')}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${html(subject)}</title></head>`,
+    `<body style="margin:0;padding:24px 12px;background:#f4f5f7"><div style="${card}">`,
+    // What a status page says comes from whoever publishes it.
+    ...(language === undefined
+      ? [
+          `<p style="${paragraph};font-weight:600"><span style="color:#0a5bb5">◐</span> Antipode</p>`,
+        ]
+      : []),
     ...sentences.map(
       (sentence) =>
         `<p style="${paragraph}${figures.length > 0 ? ';font-size:19px;font-weight:600' : ''}">${html(sentence)}</p>`,

@@ -59,11 +59,13 @@ function countsOf(group: GroupStatus): Part {
   );
   if (parts.length === 0) return 'No monitors yet';
   const warned =
-    group.warned > 0 && html` <span class="state-verifying">(${group.warned} with warnings)</span>`;
+    group.warned > 0 &&
+    html` <span class="state-verifying">(${group.warned} with ${group.warned === 1 ? 'a warning' : 'warnings'})</span>`;
   return html`${joined(parts, ', ')}${warned}`;
 }
 
-const below = 'A group shows its worst status.';
+const below =
+  'A group is down while one of its monitors is. Maintenance and warnings do not change its status.';
 
 const listPage = forMembers.get('/groups', async ({ ask, may, query }) => {
   const asked = Number(query.page ?? 1);

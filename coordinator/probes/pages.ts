@@ -250,7 +250,7 @@ function sentenceOf(items: readonly Checker[], continents: number): string {
   if (open === 0 && own === 0) return 'No probe has connected yet';
   if (open === 0) return `${begun(own)} of your own probes ${own === 1 ? 'checks' : 'check'}`;
   const from = `from ${countInWords(continents)} ${continents === 1 ? 'continent' : 'continents'}`;
-  const beside = own === 0 ? '' : `, and ${countInWords(own)} of your own`;
+  const beside = own === 0 ? '' : `, plus ${countInWords(own)} of your own`;
   return `${begun(open)} ${open === 1 ? 'probe checks' : 'probes check'} ${from}${beside}`;
 }
 

@@ -13,7 +13,7 @@ import { timesIn } from '../web/times.ts';
 import { dueReportMails, type Every, takeReportMail } from './mail-queries.ts';
 import { mailedBy } from './period.ts';
 import { reportOf } from './sheet.ts';
-import { countingWords, keptWords, lengthWords, percentOf, sentenceOf } from './words.ts';
+import { countingWords, keptWords, lengthWords, sentenceOf } from './words.ts';
 
 type Told = Omit<About<'report'>, 'mail'>;
 
@@ -125,13 +125,12 @@ function tellingOf(report: Awaited<ReturnType<typeof reportOf>>, now: number) {
         more === 0 ? 'Incidents' : `The newest ${listed.length} of ${total.incidents} incidents`,
       rows: listed.map(({ name, cause, started_at, resolved_at, down_seconds }) => ({
         name,
-        below: `${cause ?? 'Cause unknown'}, ${times.text(started_at, 'whole')} to ${resolved_at === null ? 'now' : times.text(resolved_at, 'whole')}`,
+        below: `${cause ?? 'Cause unknown'}, ${times.text(started_at, 'moment')}${resolved_at === null ? ', still open' : ''}`,
         value: lengthWords(down_seconds),
       })),
     },
   ].filter(({ rows }) => rows.length > 0);
   const figures = [
-    { label: 'Uptime', value: percentText(percentOf(total)) },
     ...(kept === null ? [] : [{ label: `Promised ${promised}%`, value: kept }]),
     { label: 'Down', value: lengthWords(total.counted_down_seconds) },
     { label: 'Incidents', value: String(total.incidents) },
@@ -141,7 +140,7 @@ function tellingOf(report: Awaited<ReturnType<typeof reportOf>>, now: number) {
   ];
   return {
     subject: sentenceOf(report, times),
-    counting: `By the clock of ${countingWords(report)}`,
+    counting: `Times in ${countingWords(report)}`,
     figures,
     tables,
   };

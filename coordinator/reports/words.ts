@@ -1,6 +1,6 @@
 import type { OutputOf } from '../../shared/api/operation.ts';
 import type { getUptimeReport } from '../../shared/api/reports.ts';
-import { listInWords } from '../../shared/base/text.ts';
+import { capital, listInWords } from '../../shared/base/text.ts';
 import { durationText } from '../../shared/base/time.ts';
 import { percentOfEnough } from '../monitors/status.ts';
 import { percentText } from '../web/elements.ts';
@@ -62,7 +62,7 @@ export function countingWords({
     'paused time',
   ];
   const counted = unknown === 'apart' ? '' : `; unknown time counts as ${unknown}`;
-  return `${time_zone}. Without ${listInWords(apart)}${counted}.`;
+  return `${time_zone}. ${capital(listInWords(apart))} ${apart.length === 1 ? 'is' : 'are'} left out${counted}.`;
 }
 
 /** Kept, with what may still be down, or missed, with what was down too long. */

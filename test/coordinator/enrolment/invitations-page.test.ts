@@ -40,7 +40,7 @@ describe('invitations page', () => {
     expect(await sentence()).toBe('One of your own probes checks');
     const public_ = { id: newId(), name: 'fra-1', continent: 'Europe', ...seen };
     await web.sql`insert into probes ${rowsFor(web.sql, 'probes', public_)}`;
-    expect(await sentence()).toBe('One probe checks from one continent, and one of your own');
+    expect(await sentence()).toBe('One probe checks from one continent, plus one of your own');
     const text = await web.text('/probes', 'owner');
     expect(text).toContain('Only one continent checks');
     expect(text).not.toContain('Asia: ');
