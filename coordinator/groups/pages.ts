@@ -65,7 +65,7 @@ function countsOf(group: GroupStatus): Part {
 }
 
 const below =
-  'A group is down while one of its monitors is. Maintenance and warnings do not change its status.';
+  'A group is down while a monitor that counts in it is. Maintenance and warnings do not change that.';
 
 const listPage = forMembers.get('/groups', async ({ ask, may, query }) => {
   const asked = Number(query.page ?? 1);
