@@ -340,9 +340,7 @@ function footer(view: View, rest: string): Html {
           <span data-zone-name>${words.timesIn(page.zone)}</span> · ${around(
             formats.wholeTime(page.now),
             words.asOf,
-          )}
-        </p>
-        <p>
+          )}<br>
           <a href="${safeUrl(pathOf(view, '/measured'))}">${words.measured}</a>
           ${
             view.aboutUs !== undefined &&
