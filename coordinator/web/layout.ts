@@ -192,9 +192,9 @@ export function documentOf(shown: ShownPage, frame: Frame): Html {
           <a class="skip button button-main" href="#main">Skip to content</a>
           ${rail(shown, signedIn, caller, frame)}
           <div class="beside">
+            ${onPaper(caller, frame)}
             ${unsentBar}
             ${isLive && offlineBar(frame)}
-            ${onPaper(caller, frame)}
             <main id="main" tabindex="-1">
               ${ends(frame)}
               ${frame.managedBy !== null && managedNotice(frame.managedBy)}
