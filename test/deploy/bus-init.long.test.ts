@@ -9,11 +9,12 @@ import { openCache } from '../../deploy/local/home.ts';
 import { obtainNatsServer } from '../../deploy/local/nats.ts';
 import { connectBus } from '../../shared/bus/nats.ts';
 import { streams } from '../../shared/bus/subjects.ts';
+import { freePorts } from '../support/buses.ts';
 import { mint, mintAuthority } from '../support/certificates.ts';
 import { eventually } from '../support/eventually.ts';
 import { isWell, startCoordinatorProcess, testLog } from '../support/network.ts';
 import { runProgram, startChildProgram } from '../support/processes.ts';
-import { createDatabase, freePort, hasBinaries } from '../support/services.ts';
+import { createDatabase, hasBinaries } from '../support/services.ts';
 
 /**
  * What `operator bus init` writes down is what real servers and a real coordinator run with, word
@@ -173,7 +174,7 @@ describe.runIf(isNewEnough())('three servers with what was printed for them', ()
     const shown = mint({ names: ['127.0.0.1'], issuer: authority });
     await writeFile(join(folder, 'certificate.pem'), shown.chain);
     await writeFile(join(folder, 'key.pem'), shown.key, { mode: 0o600 });
-    const ports = await Promise.all(Array.from({ length: 6 }, () => freePort()));
+    const ports = await freePorts(6);
     const [urls, routes] = [
       ports.slice(0, 3).map((port) => `tls://127.0.0.1:${port}`),
       ports.slice(3).map((port) => `127.0.0.1:${port}`),
@@ -214,6 +215,7 @@ describe.runIf(isNewEnough())('three servers with what was printed for them', ()
       process.env.PATH ?? '',
       () => undefined,
     );
+    const told: (() => string)[] = [];
     for (const name of ['nats-1', 'nats-2', 'nats-3']) {
       const file = join(folder, `${name}.conf`);
       // On one machine each needs a folder of its own; all else stands as it was printed.
@@ -225,6 +227,7 @@ describe.runIf(isNewEnough())('three servers with what was printed for them', ()
       const server = await startChildProgram([binary.file, '-c', file], {}, (output) =>
         output.includes('Server is ready'),
       );
+      told.push(server.output);
       ends.push(async () => {
         server.signal('SIGKILL');
         await server.exited;
@@ -243,7 +246,9 @@ describe.runIf(isNewEnough())('three servers with what was printed for them', ()
       NATS_CA: authority.certificate,
     };
     for (const [name, value] of Object.entries(settings)) if (value) environment[name] = value;
-    const coordinator = await startCoordinatorProcess(environment);
+    const coordinator = await startCoordinatorProcess(environment).catch((cause: unknown) => {
+      throw new Error(told.map((of) => of()).join('\n'), { cause });
+    });
     ends.push(coordinator.close);
     await eventually(() => isWell(coordinator.url), 30_000);
     const bus = await connectBus({
