@@ -226,7 +226,7 @@ function line({ mark, title, when, last, href, about }: Line, times: Times): Htm
   <li class="section-head">
     <div>
       <p>
-        ${title} ${mark} <span class="soft">${when}${last === undefined && ' · no posts'}</span>
+        ${mark} ${title} <span class="soft">${when}${last === undefined && ' · no posts'}</span>
       </p>
       ${last !== undefined && postLine(last, times)}
     </div>
