@@ -41,6 +41,9 @@ const text = 'font:15px/1.5 system-ui,sans-serif;color:#171b21';
 const paragraph = `margin:0 0 16px;${text}`;
 const card =
   'max-width:520px;margin:0 auto;padding:24px;border:1px solid #dfe3e8;border-radius:8px;background:#ffffff';
+/** Where a reader draws no gradient, a ring is left of it. */
+const mark =
+  'display:inline-block;width:10px;height:10px;margin-right:8px;border:2px solid #0a5bb5;border-radius:50%;background:linear-gradient(90deg,transparent 50%,#0a5bb5 50%);vertical-align:-2px';
 const button =
   'display:inline-block;padding:9px 16px;border-radius:5px;background:#0a5bb5;color:#ffffff;text-decoration:none;font:15px/1.2 system-ui,sans-serif';
 
@@ -60,9 +63,7 @@ export function asHtml({
     `<body style="margin:0;padding:24px 12px;background:#f4f5f7"><div style="${card}">`,
     // What a status page says comes from whoever publishes it.
     ...(language === undefined
-      ? [
-          `<p style="${paragraph};font-weight:600"><span style="color:#0a5bb5">◐</span> Antipode</p>`,
-        ]
+      ? [`<p style="${paragraph};font-weight:600"><span style="${mark}"></span>Antipode</p>`]
       : []),
     ...sentences.map(
       (sentence) =>
